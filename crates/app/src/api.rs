@@ -1,0 +1,114 @@
+//! Our side of the control door.
+
+use std::time::Duration;
+
+use bowline_doors::control::{BrowserStatus, HubStatus, LaunchRequest, StopRequest};
+use bowline_hub::statefile::State;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::net::TcpStream;
+
+use crate::failure::{Failure, exit};
+
+/// Longer than any launch may be configured to take on a sane machine, and than a person thinks over
+/// Chrome's consent.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+pub(crate) struct Api<'a> {
+    state: &'a State,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Option<Value>,
+    error: Option<Reported>,
+}
+
+#[derive(Deserialize)]
+struct Reported {
+    code: String,
+    message: String,
+    hint: Option<String>,
+}
+
+impl<'a> Api<'a> {
+    pub(crate) fn new(state: &'a State) -> Self {
+        Self { state }
+    }
+
+    pub(crate) async fn status(&self) -> Result<HubStatus, Failure> {
+        self.ask(Method::GET, "/api/status", &()).await
+    }
+
+    pub(crate) async fn launch(&self, name: &str, request: &LaunchRequest) -> Result<BrowserStatus, Failure> {
+        self.ask(Method::POST, &format!("/api/browsers/{name}/launch"), request).await
+    }
+
+    pub(crate) async fn stop(&self, name: &str, forget: bool) -> Result<BrowserStatus, Failure> {
+        self.ask(Method::POST, &format!("/api/browsers/{name}/stop"), &StopRequest { forget }).await
+    }
+
+    pub(crate) async fn shutdown(&self) -> Result<(), Failure> {
+        let _: Value = self.ask(Method::POST, "/api/shutdown", &()).await?;
+        Ok(())
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let answer = tokio::time::timeout(PATIENCE, self.exchange(method, path, body)).await;
+        let answer = answer.unwrap_or_else(|_| Err(unreachable("it did not answer in time")))?;
+        match (answer.data, answer.error) {
+            (_, Some(error)) => {
+                Err(Failure::reported(&error.code, error.message, error.hint.unwrap_or_default()))
+            }
+            (data, None) => serde_json::from_value(data.unwrap_or_default())
+                .map_err(|error| unreachable(&format!("its answer is strange: {error}"))),
+        }
+    }
+
+    async fn exchange(&self, method: Method, path: &str, body: &impl Serialize) -> Result<Answer, Failure> {
+        let fail = |error: &dyn std::fmt::Display| unreachable(&error.to_string());
+        let stream =
+            TcpStream::connect(("127.0.0.1", self.state.port)).await.map_err(|error| fail(&error))?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| fail(&error))?;
+        let body = serde_json::to_vec(body).map_err(|error| fail(&error))?;
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("Host", format!("127.0.0.1:{}", self.state.port))
+            .header("Authorization", format!("Bearer {}", self.state.token))
+            .header("Content-Type", "application/json")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|error| fail(&error))?;
+        let exchange = async {
+            let response = sender.send_request(request).await.map_err(|error| fail(&error))?;
+            let body = response.into_body().collect().await.map_err(|error| fail(&error))?.to_bytes();
+            serde_json::from_slice(&body).map_err(|error| fail(&error))
+        };
+        let mut connection = std::pin::pin!(connection);
+        let mut exchange = std::pin::pin!(exchange);
+        let mut connected = true;
+        loop {
+            tokio::select! {
+                answer = &mut exchange => return answer,
+                _ = &mut connection, if connected => connected = false,
+            }
+        }
+    }
+}
+
+fn unreachable(why: &str) -> Failure {
+    Failure::new(exit::NO_HUB, "no_hub", format!("the hub cannot be reached: {why}"))
+        .hint("run the command again; it starts a hub if none runs")
+}

@@ -1,0 +1,206 @@
+//! The command line: one definition feeds the parser, the help and the completions.
+
+use clap::{Args, Parser, Subcommand};
+
+const AFTER_HELP: &str = "\
+Examples:
+  bowline endpoint                      the URL that never changes (starts the hub)
+  bowline launch work --profile work    a second browser that keeps its logins
+  bowline wrap -- npx @playwright/mcp --cdp-endpoint {cdp_endpoint}
+  bowline status                        what runs, and who is connected
+
+Exit codes:
+  0  done                     4  the browser did not start or cannot be reached
+  1  failed                   5  the hub did not start or cannot be reached
+  2  wrong usage or config    6  no browser of that name
+  3  no browser is installed  `wrap` exits as its command does (128+n for signal n)";
+
+#[derive(Debug, Parser)]
+#[command(name = "bowline", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(about = "One CDP endpoint that never changes, before browsers that come, crash and restart")]
+pub(crate) struct Cli {
+    /// Print the result as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the hub in the foreground (commands start one by themselves)
+    #[command(after_help = "Examples:\n  bowline serve\n  bowline serve --port 0 --json")]
+    Serve(ServeArgs),
+    /// Show the hub, its browsers and their clients
+    #[command(
+        after_help = "Examples:\n  bowline status\n  bowline status --json | jq '.data.browsers[].state'"
+    )]
+    Status,
+    /// List the browsers installed on this machine
+    #[command(after_help = "Examples:\n  bowline browsers\n  bowline browsers --json")]
+    Browsers,
+    /// Launch a browser, or relaunch it with other options (its port stays)
+    #[command(after_help = "Examples:
+  bowline launch                          the default browser, headless, temporary profile
+  bowline launch --headed                 with a window
+  bowline launch work --profile work      a second one that keeps its logins
+  bowline launch --browser brave -- --lang=de https://example.com")]
+    Launch(LaunchArgs),
+    /// Put a browser that somebody else runs behind a name
+    #[command(after_help = "Examples:
+  bowline attach 127.0.0.1:9222           the default endpoint now leads there
+  bowline attach mine ws://127.0.0.1:9222/devtools/browser/ID
+  bowline attach mine --auto              a running Chrome with remote debugging switched on")]
+    Attach(AttachArgs),
+    /// Stop a browser; the next client starts it again
+    #[command(after_help = "Examples:\n  bowline stop\n  bowline stop work --forget\n  bowline stop --all")]
+    Stop(StopArgs),
+    /// Replace a running browser by a new one; clients reconnect to the same URL
+    #[command(after_help = "Examples:\n  bowline restart\n  bowline restart work")]
+    Restart(NameArg),
+    /// Print the URL to connect to
+    #[command(after_help = "Examples:
+  bowline endpoint
+  bowline endpoint work --ws
+  PLAYWRIGHT_MCP_CDP_ENDPOINT=$(bowline endpoint) npx @playwright/mcp")]
+    Endpoint(EndpointArgs),
+    /// Run a command with the endpoint put into its arguments and environment
+    #[command(
+        after_help = "Replaces {cdp_port}, {cdp_endpoint} and {cdp_ws}. The hub stays while the command runs.
+
+Examples:
+  bowline wrap -- npx @playwright/mcp --cdp-endpoint {cdp_endpoint}
+  bowline wrap -- npx chrome-devtools-mcp --browserUrl {cdp_endpoint}
+  CDP={cdp_ws} bowline wrap --browser work -- node script.js"
+    )]
+    Wrap(WrapArgs),
+    /// Check everything that Bowline needs and say how to mend it
+    #[command(after_help = "Examples:\n  bowline doctor\n  bowline doctor --json")]
+    Doctor,
+    /// End the hub and the browsers it launched
+    #[command(after_help = "Examples:\n  bowline shutdown")]
+    Shutdown,
+    /// A tour in a few seconds: lazy launch, a click, a crash, the same endpoint
+    #[command(after_help = "Examples:\n  bowline demo\n  bowline demo --browser chromium")]
+    Demo(DemoArgs),
+    /// Show the configuration and where each value comes from
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Examples:\n  bowline completions bash > ~/.local/share/bash-completion/completions/bowline"
+    )]
+    Completions {
+        /// The shell to print it for
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Port of the hub and the default browser; 0 lets the system choose
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// Leave after this long without clients, such as 5m; 0 = never
+    #[arg(long, value_name = "DURATION")]
+    pub(crate) idle_timeout: Option<String>,
+    /// Browser kind or path for launches that name none
+    #[arg(long, value_name = "KIND|PATH")]
+    pub(crate) browser: Option<String>,
+    /// Started by another command: announce on stdout, log to the file
+    #[arg(long, hide = true)]
+    pub(crate) daemon: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NameArg {
+    /// Name of the browser
+    #[arg(default_value = "default")]
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LaunchArgs {
+    /// Name of the browser; a kind such as `chromium` also chooses that kind
+    #[arg(default_value = "default")]
+    pub(crate) name: String,
+    /// chrome, edge, chromium, brave, ... or the path of a program
+    #[arg(long, value_name = "KIND|PATH")]
+    pub(crate) browser: Option<String>,
+    /// Keep the profile under this name (the endpoint then wants the token)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Show a window
+    #[arg(long)]
+    pub(crate) headed: bool,
+    /// No window
+    #[arg(long, conflicts_with = "headed")]
+    pub(crate) headless: bool,
+    /// Run without the browser's sandbox (on by itself for root)
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+    /// Further flags for the browser, or pages to open
+    #[arg(last = true, value_name = "FLAGS")]
+    pub(crate) args: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AttachArgs {
+    /// [NAME] URL: host:port, http://host:port or a ws:// URL
+    #[arg(value_name = "[NAME] URL", num_args = 0..=2)]
+    pub(crate) words: Vec<String>,
+    /// Find a running Chrome that has remote debugging switched on
+    #[arg(long)]
+    pub(crate) auto: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StopArgs {
+    /// Name of the browser
+    #[arg(default_value = "default", conflicts_with = "all")]
+    pub(crate) name: String,
+    /// Stop every browser
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Also give up its name, options and port
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) forget: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EndpointArgs {
+    /// Name of the browser
+    #[arg(default_value = "default")]
+    pub(crate) name: String,
+    /// Print the WebSocket URL
+    #[arg(long)]
+    pub(crate) ws: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WrapArgs {
+    /// Name of the browser
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub(crate) browser: String,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Browser kind or path
+    #[arg(long, value_name = "KIND|PATH")]
+    pub(crate) browser: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the effective values and where each comes from
+    Show,
+    /// Print the path of the configuration file
+    Path,
+    /// Print an example file with every key
+    Example,
+}

@@ -1,0 +1,107 @@
+//! One file per command; this one decides which runs and gives it what it needs.
+
+mod attach;
+mod browsers;
+mod config;
+mod demo;
+mod doctor;
+mod endpoint;
+mod launch;
+mod shutdown;
+mod status;
+mod stop;
+mod wrap;
+
+use std::process::ExitCode;
+
+use bowline_hub::statefile::State;
+use clap::CommandFactory;
+
+use crate::cli::{Cli, Command, ServeArgs};
+use crate::config::{Loaded, Overrides};
+use crate::failure::Failure;
+use crate::output::{Output, WARN};
+use crate::paths::Paths;
+use crate::serve::{self, Mode};
+use crate::{config as settings, find_hub};
+
+/// What most commands need.
+pub(crate) struct Context<'a> {
+    pub(crate) paths: Paths,
+    pub(crate) output: &'a Output,
+}
+
+impl Context<'_> {
+    /// The hub; started if none runs.
+    pub(crate) fn hub(&self) -> Result<State, Failure> {
+        find_hub::running_or_started(&self.paths, *self.output)
+    }
+
+    pub(crate) fn running_hub(&self) -> Result<Option<State>, Failure> {
+        find_hub::running(&self.paths)
+    }
+
+    pub(crate) fn load_config(&self, flags: &Overrides) -> Result<Loaded, Failure> {
+        let text = settings::read_file(&self.paths.config_file)?;
+        let file = text.as_deref().map(|text| (self.paths.config_file.as_path(), text));
+        Ok(settings::load(file, std::env::vars(), flags)?)
+    }
+
+    /// Runs what waits for the network, on one thread.
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(|error| Failure::io("the runtime", &error))?.block_on(work)
+    }
+}
+
+pub(crate) fn run(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
+    if let Command::Completions { shell } = cli.command {
+        clap_complete::generate(shell, &mut Cli::command(), "bowline", &mut std::io::stdout());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let context = Context { paths: Paths::from_environment()?, output };
+    match cli.command {
+        Command::Serve(args) => serve_hub(&context, &args)?,
+        Command::Status => status::run(&context)?,
+        Command::Browsers => browsers::run(&context),
+        Command::Launch(args) => launch::run(&context, args)?,
+        Command::Attach(args) => attach::run(&context, args)?,
+        Command::Stop(args) => stop::run(&context, &args)?,
+        Command::Restart(args) => launch::restart(&context, &args.name)?,
+        Command::Endpoint(args) => endpoint::run(&context, &args)?,
+        Command::Wrap(args) => return wrap::run(&context, args),
+        Command::Doctor => return doctor::run(&context),
+        Command::Shutdown => shutdown::run(&context)?,
+        Command::Demo(args) => demo::run(&context, &args)?,
+        Command::Config(command) => config::run(&context, &command)?,
+        Command::Completions { .. } => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn serve_hub(context: &Context<'_>, args: &ServeArgs) -> Result<(), Failure> {
+    let mode = if args.daemon { Mode::Daemon } else { Mode::Foreground };
+    let mut flags = Overrides::default();
+    if let Some(port) = args.port {
+        flags.set("port", port.to_string(), "--port");
+    }
+    if let Some(idle) = &args.idle_timeout {
+        flags.set("idle_timeout", idle, "--idle-timeout");
+    }
+    if let Some(browser) = &args.browser {
+        flags.set("browser", browser, "--browser");
+    }
+    let loaded = context.load_config(&flags);
+    let mut loaded = match loaded {
+        Ok(loaded) => loaded,
+        Err(failure) if mode == Mode::Daemon => return serve::announce_failure(*context.output, failure),
+        Err(failure) => return Err(failure),
+    };
+    if mode == Mode::Foreground {
+        for warning in &loaded.warnings {
+            context.output.note(format!("{WARN}warning:{WARN:#} {warning}"));
+        }
+    }
+    loaded.config.browser = loaded.config.browser.map(|browser| launch::absolute_program(&browser));
+    serve::run(&loaded.config, &context.paths, mode, *context.output)
+}

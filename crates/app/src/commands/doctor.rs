@@ -1,0 +1,196 @@
+//! `bowline doctor`: checks everything that Bowline needs and says how to mend it.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use bowline_backends::Backends;
+use bowline_backends::detect::{self, Machine, ThisMachine};
+use bowline_backends::profiles::Profiles;
+use bowline_hub::backend::{Backend, LaunchSpec, Spec};
+use bowline_hub::files;
+use bowline_hub::router::{Limits, Router};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Context;
+use crate::config::{Config, Overrides};
+use crate::failure::{Failure, exit};
+use crate::output::{BAD, FAINT, GOOD, WARN};
+use crate::{paths, port_holder, serve};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Good,
+    Warning,
+    Bad,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    check: &'static str,
+    verdict: Verdict,
+    detail: String,
+    hint: Option<String>,
+}
+
+pub(super) fn run(context: &Context<'_>) -> Result<ExitCode, Failure> {
+    let mut findings = Vec::new();
+    let mut add = |check, verdict, detail: String, hint: Option<String>| {
+        let finding = Finding { check, verdict, detail, hint };
+        if !context.output.is_json() {
+            show(context, &finding);
+        }
+        findings.push(finding);
+    };
+    let config = match context.load_config(&Overrides::default()) {
+        Ok(loaded) => {
+            let verdict = if loaded.warnings.is_empty() { Verdict::Good } else { Verdict::Warning };
+            let detail =
+                [vec![paths::shown(&context.paths.config_file)], loaded.warnings].concat().join("; ");
+            add("configuration", verdict, detail, None);
+            Some(loaded.config)
+        }
+        Err(failure) => {
+            add("configuration", Verdict::Bad, failure.message, failure.hint);
+            None
+        }
+    };
+    for (check, dir) in [
+        ("runtime directory", &context.paths.runtime),
+        ("state directory", &context.paths.state),
+        ("data directory", &context.paths.data),
+        ("temporary profiles", &context.paths.temporary),
+    ] {
+        match files::private_dir(dir) {
+            Ok(()) => add(check, Verdict::Good, paths::shown(dir), None),
+            Err(error) => {
+                let hint = "it must be a directory of yours that can be written to".to_owned();
+                add(check, Verdict::Bad, error.to_string(), Some(hint));
+            }
+        }
+    }
+    check_hub(context, config.as_ref(), &mut add);
+    let wanted = config.as_ref().and_then(|config| config.browser.clone());
+    match detect::choose(&ThisMachine, wanted.as_deref()) {
+        Ok(installed) => {
+            let installed = installed.with_version(&ThisMachine);
+            let version = installed.version.as_deref().unwrap_or("version unknown");
+            add(
+                "browser",
+                Verdict::Good,
+                format!("{} {version} at {}", installed.name, installed.path.display()),
+                None,
+            );
+            if let Some(config) = &config {
+                check_launch(context, config, &mut add);
+            }
+        }
+        Err(error) => {
+            add("browser", Verdict::Bad, error.to_string(), Some(error.hint(ThisMachine.platform())))
+        }
+    }
+    check_surroundings(&mut add);
+    let bad = findings.iter().filter(|finding| finding.verdict == Verdict::Bad).count();
+    context.output.result(&findings, |_| match bad {
+        0 => "\nAll is well.".to_owned(),
+        1 => "\nOne thing needs mending.".to_owned(),
+        more => format!("\n{more} things need mending."),
+    });
+    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILED) })
+}
+
+fn show(context: &Context<'_>, finding: &Finding) {
+    let (mark, style) = match finding.verdict {
+        Verdict::Good => ("✓", GOOD),
+        Verdict::Warning => ("!", WARN),
+        Verdict::Bad => ("✗", BAD),
+    };
+    context.output.line(format!("{style}{mark}{style:#} {}: {}", finding.check, finding.detail));
+    if let Some(hint) = &finding.hint {
+        context.output.line(format!("  {FAINT}hint:{FAINT:#} {hint}"));
+    }
+}
+
+fn check_hub(
+    context: &Context<'_>,
+    config: Option<&Config>,
+    add: &mut impl FnMut(&'static str, Verdict, String, Option<String>),
+) {
+    match context.running_hub() {
+        Ok(Some(state)) => {
+            add("hub", Verdict::Good, format!("runs on port {} (pid {})", state.port, state.pid), None)
+        }
+        Ok(None) => {
+            add("hub", Verdict::Good, "none runs; commands start one".to_owned(), None);
+            let port = config.map_or(0, |config| config.port);
+            if port != 0 && std::net::TcpListener::bind(("127.0.0.1", port)).is_err() {
+                let holder = port_holder::holder_of(port).unwrap_or_else(|| "another program".to_owned());
+                let hint = format!("end it, or set `port` in {}", paths::shown(&context.paths.config_file));
+                add("port", Verdict::Bad, format!("{port} is taken by {holder}"), Some(hint));
+            }
+        }
+        Err(failure) => add("hub", Verdict::Bad, failure.message, failure.hint),
+    }
+}
+
+/// Starts a browser as the hub would, and asks it something.
+fn check_launch(
+    context: &Context<'_>,
+    config: &Config,
+    add: &mut impl FnMut(&'static str, Verdict, String, Option<String>),
+) {
+    let tried = context.block_on(async {
+        let profiles = Profiles::open(&context.paths.temporary, &context.paths.profiles())
+            .map_err(|error| Failure::io("a temporary profile", &error))?;
+        let backends = Backends::new(serve::defaults(config, &context.paths), profiles);
+        let begun = std::time::Instant::now();
+        let spec = Spec::Launched(LaunchSpec { headless: Some(true), ..LaunchSpec::default() });
+        let started = backends.start("doctor", &spec).await?;
+        let router = Router::start(started.link, Limits::default());
+        let mut process =
+            started.process.ok_or_else(|| Failure::new(exit::FAILED, "doctor", "no process"))?;
+        let answered = tokio::select! {
+            version = router.call::<Value>("Browser.getVersion", json!({}), config.launch_timeout) => {
+                version.map_err(|error| Failure::new(exit::NOT_STARTED, "not_ready", error.to_string()))
+            }
+            exit = process.exited() => Err(process.explain(&exit).into()),
+        };
+        let took = begun.elapsed();
+        router.close("checked");
+        process.terminate();
+        let _ = tokio::time::timeout(Duration::from_secs(3), process.exited()).await;
+        process.kill();
+        process.exited().await;
+        process.clean_up().await;
+        backends.close();
+        answered.map(|version| (version["product"].as_str().unwrap_or("?").to_owned(), took))
+    });
+    match tried {
+        Ok((product, took)) => {
+            add("launch", Verdict::Good, format!("{product} answered after {} ms", took.as_millis()), None);
+        }
+        Err(failure) => add("launch", Verdict::Bad, failure.message, failure.hint),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn check_surroundings(add: &mut impl FnMut(&'static str, Verdict, String, Option<String>)) {
+    if rustix::process::geteuid().is_root() {
+        let hint = "run as an ordinary user where pages are not your own".to_owned();
+        add(
+            "sandbox",
+            Verdict::Warning,
+            "you are root, so browsers run without their sandbox".to_owned(),
+            Some(hint),
+        );
+    }
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if !set("DISPLAY") && !set("WAYLAND_DISPLAY") {
+        let detail = "no display here, so --headed will not work; headless does".to_owned();
+        add("display", Verdict::Good, detail, None);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn check_surroundings(_: &mut impl FnMut(&'static str, Verdict, String, Option<String>)) {}

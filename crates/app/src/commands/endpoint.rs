@@ -1,0 +1,48 @@
+//! `bowline endpoint`: the URL of a browser. Reads the state file alone, so that it is quick.
+
+use bowline_doors::control;
+use bowline_hub::statefile::{BrowserEntry, State};
+use serde::Serialize;
+
+use super::Context;
+use crate::cli::EndpointArgs;
+use crate::failure::{Failure, exit};
+
+#[derive(Serialize)]
+pub(super) struct Endpoint {
+    pub(super) name: String,
+    pub(super) port: u16,
+    pub(super) endpoint: String,
+    pub(super) ws_endpoint: String,
+    pub(super) needs_token: bool,
+}
+
+pub(super) fn run(context: &Context<'_>, args: &EndpointArgs) -> Result<(), Failure> {
+    let state = context.hub()?;
+    let endpoint = of(&state, &args.name)?;
+    context.output.result(&endpoint, |endpoint| {
+        if args.ws { endpoint.ws_endpoint.clone() } else { endpoint.endpoint.clone() }
+    });
+    Ok(())
+}
+
+pub(super) fn of(state: &State, name: &str) -> Result<Endpoint, Failure> {
+    let browser = entry(state, name)?;
+    let token = browser.needs_token.then_some(state.token.as_str());
+    let (endpoint, ws_endpoint) = control::endpoints(browser.port, token, &browser.id);
+    Ok(Endpoint {
+        name: name.to_owned(),
+        port: browser.port,
+        endpoint,
+        ws_endpoint,
+        needs_token: browser.needs_token,
+    })
+}
+
+pub(super) fn entry<'a>(state: &'a State, name: &str) -> Result<&'a BrowserEntry, Failure> {
+    state.browsers.iter().find(|browser| browser.name == name).ok_or_else(|| {
+        let known: Vec<&str> = state.browsers.iter().map(|browser| browser.name.as_str()).collect();
+        Failure::new(exit::NO_SUCH_NAME, "no_such_browser", format!("there is no browser named `{name}`"))
+            .hint(format!("known: {}; `bowline launch {name}` makes one", known.join(", ")))
+    })
+}

@@ -1,0 +1,69 @@
+//! `bowline launch` and `bowline restart`.
+
+use std::path::Path;
+
+use bowline_backends::detect::BrowserKind;
+use bowline_doors::control::{BrowserStatus, LaunchRequest};
+use bowline_hub::backend::{LaunchSpec, Spec};
+use bowline_hub::registry::DEFAULT;
+
+use super::Context;
+use crate::api::Api;
+use crate::cli::LaunchArgs;
+use crate::failure::Failure;
+
+pub(super) fn run(context: &Context<'_>, args: LaunchArgs) -> Result<(), Failure> {
+    let name = args.name.clone();
+    let spec = spec_of(args);
+    launch(context, &name, LaunchRequest { spec, again: false })
+}
+
+pub(super) fn restart(context: &Context<'_>, name: &str) -> Result<(), Failure> {
+    let state = context.hub()?;
+    super::endpoint::entry(&state, name)?;
+    launch(context, name, LaunchRequest { spec: None, again: true })
+}
+
+pub(super) fn launch(context: &Context<'_>, name: &str, request: LaunchRequest) -> Result<(), Failure> {
+    let state = context.hub()?;
+    let browser = context.block_on(async { Api::new(&state).launch(name, &request).await })?;
+    context.output.result(&browser, text);
+    Ok(())
+}
+
+/// Without any option, what the name stood for stays.
+fn spec_of(args: LaunchArgs) -> Option<Spec> {
+    let kind_as_name = (args.name != DEFAULT && args.browser.is_none())
+        .then(|| args.name.parse::<BrowserKind>().ok())
+        .flatten()
+        .map(|kind| kind.to_string());
+    let headless = match (args.headed, args.headless) {
+        (true, _) => Some(false),
+        (_, true) => Some(true),
+        _ => None,
+    };
+    let spec = LaunchSpec {
+        browser: args.browser.map(|browser| absolute_program(&browser)).or(kind_as_name),
+        profile: args.profile,
+        headless,
+        no_sandbox: args.no_sandbox.then_some(true),
+        args: args.args,
+    };
+    (spec != LaunchSpec::default()).then_some(Spec::Launched(spec))
+}
+
+/// The hub has another working directory, so a path is sent whole.
+pub(super) fn absolute_program(browser: &str) -> String {
+    let is_path = browser.contains(std::path::MAIN_SEPARATOR) || browser.contains('/');
+    if !is_path {
+        return browser.to_owned();
+    }
+    std::path::absolute(Path::new(browser))
+        .map_or_else(|_| browser.to_owned(), |path| path.display().to_string())
+}
+
+pub(super) fn text(browser: &BrowserStatus) -> String {
+    let product = browser.product.as_deref().unwrap_or("browser");
+    let pid = browser.pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
+    format!("{} is {}: {product}{pid}\n{}", browser.name, browser.state, browser.endpoint)
+}

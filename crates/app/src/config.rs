@@ -1,0 +1,160 @@
+//! The configuration of the `bowline` binary: defaults, then the config file, then the environment,
+//! then flags, each layer over the one before. Text goes in, a typed `Config` comes out, and every
+//! value remembers where it came from. It never touches the process's environment, and files only in
+//! `read_file`; finding the file and printing the errors is for the caller.
+
+mod environment;
+mod error;
+mod example;
+mod file;
+mod keys;
+mod settings;
+mod suggest;
+mod units;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+pub(crate) use environment::Overrides;
+pub(crate) use error::ConfigError;
+pub(crate) use example::example;
+pub(crate) use file::read_file;
+pub(crate) use settings::{Origin, Row};
+pub(crate) use value::{NoSandbox, Transport};
+
+use keys::{BROWSERS, KEYS, join};
+use settings::Settings;
+use value::Held;
+
+/// Every setting, with its type. The table in `keys` says what each one means and its default.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Config {
+    pub(crate) port: u16,
+    /// None means the hub never leaves by itself.
+    pub(crate) idle_timeout: Option<Duration>,
+    pub(crate) log: String,
+    /// None means to look for an installed one.
+    pub(crate) browser: Option<String>,
+    pub(crate) headless: bool,
+    pub(crate) no_sandbox: NoSandbox,
+    pub(crate) args: Vec<String>,
+    pub(crate) launch_timeout: Duration,
+    pub(crate) launch_transport: Transport,
+    pub(crate) stop_timeout: Duration,
+    pub(crate) health_interval: Duration,
+    pub(crate) health_timeout: Duration,
+    pub(crate) require_token: bool,
+    pub(crate) client_buffer: usize,
+    pub(crate) max_message: usize,
+    pub(crate) max_quick_deaths: u32,
+    pub(crate) cooldown: Duration,
+    pub(crate) browsers: BTreeMap<String, BrowserConfig>,
+}
+
+/// A browser predefined by a `[browsers.NAME]` table. What is None follows the `Config`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct BrowserConfig {
+    pub(crate) browser: Option<String>,
+    pub(crate) profile: Option<String>,
+    pub(crate) headless: Option<bool>,
+    pub(crate) no_sandbox: Option<NoSandbox>,
+    /// These follow the flags for every browser.
+    pub(crate) args: Vec<String>,
+    pub(crate) port: Option<u16>,
+    /// The endpoint of a browser somebody else runs; then of the others only `port` can be set.
+    pub(crate) attach: Option<String>,
+}
+
+/// A valid configuration with what there is to say about it.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    /// Nothing that stops anyone, for example a misspelt variable. One line each.
+    pub(crate) warnings: Vec<String>,
+    settings: Settings,
+}
+
+impl Loaded {
+    /// Every setting with its value and origin, in the order of the table of keys.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        self.settings.rows()
+    }
+}
+
+/// Puts the layers together. All problems of all layers are reported at once.
+pub(crate) fn load(
+    file: Option<(&Path, &str)>,
+    env: impl IntoIterator<Item = (String, String)>,
+    flags: &Overrides,
+) -> Result<Loaded, ConfigError> {
+    let mut settings = Settings::default();
+    let mut problems = Vec::new();
+    let mut warnings = Vec::new();
+    for key in KEYS {
+        settings.set(key.name, key.preset(), Origin::Default);
+    }
+    if let Some((path, text)) = file {
+        problems.extend(file::apply(path, text, &mut settings));
+    }
+    environment::apply_environment(env, &mut settings, &mut problems, &mut warnings);
+    environment::apply_flags(flags, &mut settings, &mut problems);
+    if !problems.is_empty() {
+        return Err(ConfigError::Invalid { problems });
+    }
+    Ok(Loaded { config: Config::from_settings(&settings), warnings, settings })
+}
+
+impl Config {
+    fn from_settings(settings: &Settings) -> Self {
+        let browsers = settings.browsers();
+        Config {
+            port: required(settings, "port"),
+            idle_timeout: Some(required(settings, "idle_timeout"))
+                .filter(|timeout: &Duration| !timeout.is_zero()),
+            log: required(settings, "log"),
+            browser: Some(required(settings, "browser")).filter(|browser: &String| !browser.is_empty()),
+            headless: required(settings, "headless"),
+            no_sandbox: required(settings, "no_sandbox"),
+            args: required(settings, "args"),
+            launch_timeout: required(settings, "launch.timeout"),
+            launch_transport: required(settings, "launch.transport"),
+            stop_timeout: required(settings, "stop.timeout"),
+            health_interval: required(settings, "health.interval"),
+            health_timeout: required(settings, "health.timeout"),
+            require_token: required(settings, "cdp.require_token"),
+            client_buffer: required(settings, "cdp.client_buffer"),
+            max_message: required(settings, "cdp.max_message"),
+            max_quick_deaths: required(settings, "restart.max_quick_deaths"),
+            cooldown: required(settings, "restart.cooldown"),
+            browsers: browsers
+                .map(|name| (name.to_owned(), BrowserConfig::from_settings(settings, name)))
+                .collect(),
+        }
+    }
+}
+
+impl BrowserConfig {
+    fn from_settings(settings: &Settings, name: &str) -> Self {
+        let table = join(BROWSERS, name);
+        BrowserConfig {
+            browser: settings.get(&join(&table, "browser")),
+            profile: settings.get(&join(&table, "profile")),
+            headless: settings.get(&join(&table, "headless")),
+            no_sandbox: settings.get(&join(&table, "no_sandbox")),
+            args: settings.get(&join(&table, "args")).unwrap_or_default(),
+            port: settings.get(&join(&table, "port")),
+            attach: settings.get(&join(&table, "attach")),
+        }
+    }
+}
+
+/// A key of the table always has a value, as its default is one. That the types here and there agree
+/// is checked by every test that loads anything.
+fn required<T: Held>(settings: &Settings, key: &str) -> T {
+    settings.get(key).unwrap_or_else(|| unreachable!("`{key}` is not in the table of keys with this type"))
+}

@@ -1,0 +1,289 @@
+//! The table of keys. Each key of the configuration is defined here, once: its name, environment
+//! variable, type with limits, default and description. Parsing, `config show`, suggestions and the
+//! example file are all derived from it. Knows nothing of files or precedence.
+
+use std::time::Duration;
+
+use super::suggest;
+use super::value::{Kind, Value};
+
+/// One key.
+#[derive(Debug)]
+pub(super) struct Key {
+    /// The dotted name; for a key of a named browser, the part after `browsers.NAME.`.
+    pub(super) name: &'static str,
+    /// The variable that sets it, if one does.
+    pub(super) env: Option<&'static str>,
+    pub(super) kind: Kind,
+    /// The default, written as in the environment. A named browser's keys have no defaults (an absent
+    /// one follows the hub's); for those it is what the example file shows.
+    pub(super) value: &'static str,
+    /// One line for people.
+    pub(super) about: &'static str,
+}
+
+impl Key {
+    /// The value the table gives; a test reads every one of them.
+    pub(super) fn preset(&self) -> Value {
+        match self.kind.read_text(self.value) {
+            Ok(value) => value,
+            Err(_) => unreachable!("the table's value of `{}` is not of its kind", self.name),
+        }
+    }
+}
+
+/// Longer than anyone means, and far from where adding it to a clock would overflow.
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+const HOUR: Duration = Duration::from_secs(3600);
+const NONE: Duration = Duration::ZERO;
+/// A timer that fires more often than this would only burn the processor.
+const SHORT: Duration = Duration::from_millis(10);
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+const BROWSER: &str = "a kind such as \"chromium\", or the path of a browser";
+
+pub(super) static KEYS: &[Key] = &[
+    Key {
+        name: "port",
+        env: Some("BOWLINE_PORT"),
+        kind: Kind::Port,
+        value: "9223",
+        about: "Port of the hub and of the default browser; 0 lets the system choose.",
+    },
+    Key {
+        name: "idle_timeout",
+        env: Some("BOWLINE_IDLE_TIMEOUT"),
+        kind: Kind::Duration { min: NONE, max: YEAR },
+        value: "5m",
+        about: "The hub leaves after this long without clients; 0 = never.",
+    },
+    // BOWLINE_LOG is not this key's variable: it belongs to the process that is being started.
+    Key {
+        name: "log",
+        env: None,
+        kind: Kind::Text { what: "a log filter such as \"info\"", empty: false },
+        value: "info",
+        about: "Log filter for the hub's log file.",
+    },
+    Key {
+        name: "browser",
+        env: Some("BOWLINE_BROWSER"),
+        kind: Kind::Text { what: BROWSER, empty: true },
+        value: "",
+        about: "Kind or path of the default browser; empty = detect.",
+    },
+    Key {
+        name: "headless",
+        env: Some("BOWLINE_HEADLESS"),
+        kind: Kind::Switch,
+        value: "true",
+        about: "Launch browsers without a window.",
+    },
+    Key {
+        name: "no_sandbox",
+        env: Some("BOWLINE_NO_SANDBOX"),
+        kind: Kind::NoSandbox,
+        value: "auto",
+        about: "Launch browsers without their sandbox; auto = only when root.",
+    },
+    Key {
+        name: "args",
+        env: Some("BOWLINE_ARGS"),
+        kind: Kind::Words,
+        value: "",
+        about: "Extra flags for every launched browser.",
+    },
+    Key {
+        name: "launch.timeout",
+        env: Some("BOWLINE_LAUNCH_TIMEOUT"),
+        kind: Kind::Duration { min: SHORT, max: HOUR },
+        value: "30s",
+        about: "How long a browser may take until it answers.",
+    },
+    Key {
+        name: "launch.transport",
+        env: Some("BOWLINE_LAUNCH_TRANSPORT"),
+        kind: Kind::Transport,
+        value: "auto",
+        about: "How to speak to a launched browser: auto, pipe or port.",
+    },
+    Key {
+        name: "stop.timeout",
+        env: Some("BOWLINE_STOP_TIMEOUT"),
+        kind: Kind::Duration { min: NONE, max: HOUR },
+        value: "5s",
+        about: "How long a browser may take to exit after SIGTERM; then it is killed.",
+    },
+    Key {
+        name: "health.interval",
+        env: Some("BOWLINE_HEALTH_INTERVAL"),
+        kind: Kind::Duration { min: SHORT, max: HOUR },
+        value: "2s",
+        about: "How often a browser is asked whether it still answers.",
+    },
+    Key {
+        name: "health.timeout",
+        env: Some("BOWLINE_HEALTH_TIMEOUT"),
+        kind: Kind::Duration { min: SHORT, max: HOUR },
+        value: "7s",
+        about: "A browser silent for this long counts as hung.",
+    },
+    Key {
+        name: "cdp.require_token",
+        env: Some("BOWLINE_CDP_REQUIRE_TOKEN"),
+        kind: Kind::Switch,
+        value: "false",
+        about: "Also ask for the token on the plain port of throw-away browsers.",
+    },
+    Key {
+        name: "cdp.client_buffer",
+        env: Some("BOWLINE_CDP_CLIENT_BUFFER"),
+        kind: Kind::Bytes { min: 64 * KIB, max: 2 * GIB },
+        value: "32MiB",
+        about: "Backlog at which a client that does not read is closed.",
+    },
+    Key {
+        name: "cdp.max_message",
+        env: Some("BOWLINE_CDP_MAX_MESSAGE"),
+        kind: Kind::Bytes { min: MIB, max: 2 * GIB },
+        value: "256MiB",
+        about: "Largest single message that is passed on.",
+    },
+    Key {
+        name: "restart.max_quick_deaths",
+        env: Some("BOWLINE_RESTART_MAX_QUICK_DEATHS"),
+        kind: Kind::Count { min: 1, max: 1000 },
+        value: "5",
+        about: "After so many immediate deaths a browser is left alone for the cooldown.",
+    },
+    Key {
+        name: "restart.cooldown",
+        env: Some("BOWLINE_RESTART_COOLDOWN"),
+        kind: Kind::Duration { min: NONE, max: YEAR },
+        value: "60s",
+        about: "How long a browser that keeps dying is left alone.",
+    },
+];
+
+/// The keys of a `[browsers.NAME]` table.
+pub(super) static BROWSER_KEYS: &[Key] = &[
+    Key {
+        name: "browser",
+        env: None,
+        kind: Kind::Text { what: BROWSER, empty: false },
+        value: "chromium",
+        about: "Kind or path of this browser.",
+    },
+    Key {
+        name: "profile",
+        env: None,
+        kind: Kind::Text { what: "a profile directory", empty: false },
+        value: "/path/to/profile",
+        about: "Profile directory to keep; without one the profile is thrown away.",
+    },
+    Key {
+        name: "headless",
+        env: None,
+        kind: Kind::Switch,
+        value: "false",
+        about: "Launch it without a window.",
+    },
+    Key {
+        name: "no_sandbox",
+        env: None,
+        kind: Kind::NoSandbox,
+        value: "auto",
+        about: "Launch it without its sandbox.",
+    },
+    Key {
+        name: "args",
+        env: None,
+        kind: Kind::Words,
+        value: "--lang=de",
+        about: "Extra flags for this browser, after those for all.",
+    },
+    Key {
+        name: "port",
+        env: None,
+        kind: Kind::Port,
+        value: "9224",
+        about: "Port of its CDP endpoint; 0 lets the system choose.",
+    },
+    Key {
+        name: ATTACH,
+        env: None,
+        kind: Kind::Url,
+        value: "http://127.0.0.1:9222",
+        about: "Endpoint of a browser that already runs, to use instead of launching one.",
+    },
+];
+
+/// The table that holds the named browsers.
+pub(super) const BROWSERS: &str = "browsers";
+/// An attached browser is not launched, so this key excludes all that describe a launch.
+pub(super) const ATTACH: &str = "attach";
+/// The only other key an attached browser may have.
+pub(super) const PORT: &str = "port";
+
+/// Variables that begin with `BOWLINE_` and are read by other parts.
+pub(super) const FOREIGN_VARIABLES: &[&str] = &[
+    "BOWLINE_LOG",
+    "BOWLINE_CONFIG",
+    "BOWLINE_STATE_DIR",
+    "BOWLINE_DATA_DIR",
+    "BOWLINE_RUNTIME_DIR",
+    "BOWLINE_TOKEN",
+];
+
+pub(super) fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+pub(super) fn find_browser_key(name: &str) -> Option<&'static Key> {
+    BROWSER_KEYS.iter().find(|key| key.name == name)
+}
+
+/// Tables of the file, without `browsers`: the first parts of the dotted names, in order.
+pub(super) fn sections() -> Vec<&'static str> {
+    let mut sections: Vec<_> = KEYS.iter().filter_map(|key| Some(key.name.split_once('.')?.0)).collect();
+    sections.dedup();
+    sections
+}
+
+/// Names that somebody who wrote `unknown` may have meant; mostly one, or none.
+pub(super) fn similar(unknown: &str) -> Vec<String> {
+    let (section, leaf) = split(unknown);
+    let siblings =
+        KEYS.iter().map(|key| split(key.name)).filter(|(at, _)| *at == section).map(|(_, leaf)| leaf);
+    let tables = if section.is_empty() { [sections(), vec![BROWSERS]].concat() } else { Vec::new() };
+    if let Some(near) = suggest::nearest(leaf, siblings.chain(tables)) {
+        return vec![join(section, near)];
+    }
+    // Right words, wrong punctuation (`launch_timeout`), or a slip in the table's name.
+    if let Some(near) = suggest::nearest(unknown, KEYS.iter().map(|key| key.name)) {
+        return vec![near.to_owned()];
+    }
+    // The right key in the wrong table: typically a top-level key written below a `[table]`.
+    KEYS.iter().filter(|key| split(key.name).1 == leaf).map(|key| key.name.to_owned()).collect()
+}
+
+/// As `similar`, for the key `unknown` of the named browser.
+pub(super) fn similar_browser_key(browser: &str, unknown: &str) -> Vec<String> {
+    let near = suggest::nearest(unknown, BROWSER_KEYS.iter().map(|key| key.name));
+    if let Some(near) = near {
+        return vec![join(&join(BROWSERS, browser), near)];
+    }
+    KEYS.iter().filter(|key| key.name == unknown).map(|key| key.name.to_owned()).collect()
+}
+
+/// The dotted name of `leaf` in `section`, where the empty section is the top level.
+pub(super) fn join(section: &str, leaf: &str) -> String {
+    if section.is_empty() { leaf.to_owned() } else { format!("{section}.{leaf}") }
+}
+
+fn split(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or(("", name))
+}

@@ -1,0 +1,75 @@
+//! What went wrong, as a user sees it: a stable code, a message, and what to do next.
+
+use std::io;
+
+use bowline_hub::backend::StartError;
+
+use crate::config::ConfigError;
+
+/// Exit codes, documented in `bowline --help`.
+pub(crate) mod exit {
+    pub(crate) const FAILED: u8 = 1;
+    pub(crate) const USAGE: u8 = 2;
+    pub(crate) const NO_BROWSER: u8 = 3;
+    pub(crate) const NOT_STARTED: u8 = 4;
+    pub(crate) const NO_HUB: u8 = 5;
+    pub(crate) const NO_SUCH_NAME: u8 = 6;
+    pub(crate) const NOT_EXECUTABLE: u8 = 126;
+    pub(crate) const NOT_FOUND: u8 = 127;
+}
+
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: u8,
+    pub(crate) code: String,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: u8, code: &str, message: impl Into<String>) -> Self {
+        Self { exit, code: code.to_owned(), message: message.into(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into()).filter(|hint| !hint.is_empty());
+        self
+    }
+
+    /// Something on this machine did not work.
+    pub(crate) fn io(what: &str, error: &io::Error) -> Self {
+        Self::new(exit::FAILED, "io", format!("{what}: {error}"))
+    }
+
+    /// An error that the hub reported.
+    pub(crate) fn reported(code: &str, message: String, hint: String) -> Self {
+        Self::new(exit_for(code), code, message).hint(hint)
+    }
+}
+
+fn exit_for(code: &str) -> u8 {
+    match code {
+        "no_browser" => exit::NO_BROWSER,
+        "no_such_browser" => exit::NO_SUCH_NAME,
+        "bad_name" | "bad_request" | "bad_address" | "bad_profile" => exit::USAGE,
+        "not_saved" | "port_taken" => exit::FAILED,
+        "unauthorized" | "shutting_down" => exit::NO_HUB,
+        _ => exit::NOT_STARTED,
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        Self::reported(error.code, error.message, error.hint)
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let failure = Self::new(exit::USAGE, "bad_config", error.to_string());
+        match error.hint() {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}

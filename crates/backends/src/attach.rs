@@ -1,0 +1,209 @@
+//! Browsers that somebody else runs: a host and port, a WebSocket URL, or a Chrome whose user switched
+//! remote debugging on for the running profile. They are never ended by us.
+
+use std::time::Duration;
+
+use bowline_hub::backend::{AttachSpec, StartError, Started};
+use bytes::Bytes;
+use serde::Deserialize;
+
+use crate::detect::ThisMachine;
+use crate::running::{self, RunningBrowser};
+use crate::socket::DialError;
+use crate::{http, launch, socket};
+
+/// An HTTP look-up on the browser's port.
+const LOOK_UP: Duration = Duration::from_secs(5);
+/// Chrome asks its user before it lets us in.
+const CONSENT: Duration = Duration::from_secs(120);
+
+/// Where a user's words point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A browser's HTTP side, as `host:port`.
+    Http(String),
+    Socket(String),
+}
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("`{0}` is not an address of a browser")]
+pub struct BadAddress(String);
+
+impl BadAddress {
+    pub fn hint(&self) -> &'static str {
+        "use host:port, http://host:port or ws://host:port/devtools/browser/ID"
+    }
+}
+
+impl Address {
+    pub fn parse(text: &str) -> Result<Self, BadAddress> {
+        let bad = || BadAddress(text.to_owned());
+        let trimmed = text.trim().trim_end_matches('/');
+        if let Some(rest) = trimmed.strip_prefix("ws://") {
+            check_authority(rest.split('/').next().unwrap_or(rest)).ok_or_else(bad)?;
+            return Ok(Self::Socket(trimmed.to_owned()));
+        }
+        let authority = trimmed.strip_prefix("http://").unwrap_or(trimmed);
+        let authority = match authority.parse::<u16>() {
+            Ok(port) => format!("127.0.0.1:{port}"),
+            Err(_) => authority
+                .strip_prefix(':')
+                .map_or_else(|| authority.to_owned(), |port| format!("127.0.0.1:{port}")),
+        };
+        check_authority(&authority).ok_or_else(bad)?;
+        Ok(Self::Http(authority))
+    }
+}
+
+fn check_authority(authority: &str) -> Option<()> {
+    let (host, port) = authority.rsplit_once(':')?;
+    let port: u16 = port.parse().ok()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '[' | ']' | ':');
+    (port != 0 && !host.is_empty() && host.chars().all(plain)).then_some(())
+}
+
+/// The browsers whose users switched remote debugging on, and whose port answers.
+pub async fn find_running() -> Vec<RunningBrowser> {
+    let found = tokio::task::spawn_blocking(|| running::find_running(&ThisMachine)).await.unwrap_or_default();
+    let mut alive = Vec::new();
+    for browser in found {
+        // The file survives the browser, so only a port that answers counts.
+        let connect = tokio::net::TcpStream::connect(("127.0.0.1", browser.port));
+        if tokio::time::timeout(LOOK_UP, connect).await.is_ok_and(|connected| connected.is_ok()) {
+            alive.push(browser);
+        }
+    }
+    alive
+}
+
+/// What to remember of a browser found through its profile.
+pub fn spec_of(browser: &RunningBrowser) -> AttachSpec {
+    let url = match &browser.ws_path {
+        Some(path) => format!("ws://127.0.0.1:{}{path}", browser.port),
+        None => format!("http://127.0.0.1:{}", browser.port),
+    };
+    AttachSpec { url, profile_dir: Some(browser.profile_dir.clone()) }
+}
+
+pub(crate) async fn start(spec: &AttachSpec) -> Result<Started, StartError> {
+    let url = socket_url(spec).await?;
+    let within = if spec.profile_dir.is_some() { CONSENT } else { LOOK_UP };
+    let link = socket::dial(&url, within).await.map_err(|error| not_attached(spec, &error))?;
+    Ok(Started { link, process: None })
+}
+
+pub(crate) async fn protocol(spec: &AttachSpec) -> Result<Bytes, StartError> {
+    let url = socket_url(spec).await?;
+    let authority = url.trim_start_matches("ws://").split('/').next().unwrap_or_default().to_owned();
+    match http::get(&authority, "/json/protocol", LOOK_UP).await {
+        Ok(answer) if answer.status == 200 => Ok(answer.body),
+        _ => Err(StartError {
+            code: "no_protocol",
+            message: format!("the browser at {authority} does not offer /json/protocol"),
+            hint: "a Chrome that shares its running profile keeps its HTTP side closed".to_owned(),
+        }),
+    }
+}
+
+async fn socket_url(spec: &AttachSpec) -> Result<String, StartError> {
+    if let Some(profile) = &spec.profile_dir
+        && let Some(url) = launch::active_port_url(profile)
+    {
+        // Chrome writes a new port and path whenever it starts.
+        return Ok(url);
+    }
+    let address = Address::parse(&spec.url).map_err(|error| StartError {
+        code: "bad_address",
+        message: error.to_string(),
+        hint: error.hint().to_owned(),
+    })?;
+    match address {
+        Address::Socket(url) => Ok(url),
+        Address::Http(authority) => look_up(&authority).await,
+    }
+}
+
+async fn look_up(authority: &str) -> Result<String, StartError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Version {
+        web_socket_debugger_url: String,
+    }
+    let answer = http::get(authority, "/json/version", LOOK_UP)
+        .await
+        .map_err(|error| unreachable(authority, &error.to_string()))?;
+    if answer.status == 404
+        && let Some(path) = consent_path(authority).await
+    {
+        return Ok(format!("ws://{authority}{path}"));
+    }
+    let version: Version = serde_json::from_slice(&answer.body).map_err(|_| StartError {
+        code: "not_cdp",
+        message: format!(
+            "{authority} answers, but not like a browser (/json/version gave status {})",
+            answer.status
+        ),
+        hint: "start the browser with --remote-debugging-port=PORT and give that port".to_owned(),
+    })?;
+    // The browser names itself as it was asked; the path is what matters.
+    let path = version.web_socket_debugger_url.split_once("/devtools/").map(|(_, path)| path.to_owned());
+    match path {
+        Some(path) => Ok(format!("ws://{authority}/devtools/{path}")),
+        None => Ok(version.web_socket_debugger_url),
+    }
+}
+
+/// Chrome in consent mode answers 404 on `/json`; the path is in its profile.
+async fn consent_path(authority: &str) -> Option<String> {
+    let port: u16 = authority.rsplit_once(':')?.1.parse().ok()?;
+    find_running().await.into_iter().find(|browser| browser.port == port)?.ws_path
+}
+
+fn not_attached(spec: &AttachSpec, error: &DialError) -> StartError {
+    let (code, hint) = match error {
+        DialError::Unreachable { address, .. } => return unreachable(address, &error.to_string()),
+        DialError::TimedOut { .. } if spec.profile_dir.is_some() => {
+            ("no_consent", "allow the connection in the window that Chrome shows, then try again")
+        }
+        DialError::TimedOut { .. } => {
+            ("no_answer", "the browser may be hung, or waits for its user's consent")
+        }
+        DialError::Refused { .. } => (
+            "refused",
+            "the browser's id may have changed: attach by host:port instead of a ws URL, or allow the connection in Chrome",
+        ),
+    };
+    StartError { code, message: error.to_string(), hint: hint.to_owned() }
+}
+
+fn unreachable(address: &str, why: &str) -> StartError {
+    StartError {
+        code: "unreachable",
+        message: format!("no browser can be reached at {address}: {why}"),
+        hint: "start it with --remote-debugging-port, or switch remote debugging on in chrome://inspect"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_usual_notation_is_understood() {
+        let http = |text: &str| Ok(Address::Http(text.to_owned()));
+        assert_eq!(Address::parse("9222"), http("127.0.0.1:9222"));
+        assert_eq!(Address::parse(":9222"), http("127.0.0.1:9222"));
+        assert_eq!(Address::parse("http://localhost:9222/"), http("localhost:9222"));
+        assert_eq!(Address::parse("[::1]:9222"), http("[::1]:9222"));
+        let socket = "ws://127.0.0.1:9222/devtools/browser/x";
+        assert_eq!(Address::parse(socket), Ok(Address::Socket(socket.to_owned())));
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        for text in ["", "host", "host:0", "host:99999", "https://host:1/x", "ws:///x", "a b:1"] {
+            assert_eq!(Address::parse(text), Err(BadAddress(text.to_owned())), "{text}");
+        }
+    }
+}

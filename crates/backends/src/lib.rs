@@ -1,0 +1,99 @@
+//! How the hub reaches browsers: Chromium that it launches, and browsers that somebody else runs.
+//!
+//! Nothing here knows about clients or doors.
+
+pub mod attach;
+pub mod detect;
+mod explain;
+mod flags;
+mod http;
+mod launch;
+mod pipe;
+mod process;
+pub mod profiles;
+mod protocol;
+pub mod running;
+mod socket;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bowline_hub::backend::{Backend, LaunchSpec, Spec, StartError, Started};
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use tokio_util::task::TaskTracker;
+
+use crate::profiles::Profiles;
+
+/// How a launched browser is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transport {
+    /// The pipe, where the platform and the browser's packaging let file descriptors through.
+    #[default]
+    Auto,
+    Pipe,
+    Port,
+}
+
+/// What a launch uses where its spec is silent.
+#[derive(Debug, Clone)]
+pub struct Defaults {
+    pub browser: Option<String>,
+    pub headless: bool,
+    /// `None` means only when running as root.
+    pub no_sandbox: Option<bool>,
+    pub args: Vec<String>,
+    pub transport: Transport,
+    pub launch_timeout: Duration,
+    /// Where protocol descriptions are kept, one per browser version.
+    pub cache_dir: PathBuf,
+}
+
+/// The backend for every spec that this version knows.
+pub struct Backends {
+    defaults: Defaults,
+    profiles: Profiles,
+    tasks: TaskTracker,
+}
+
+impl Backends {
+    pub fn new(defaults: Defaults, profiles: Profiles) -> Self {
+        Self { defaults, profiles, tasks: TaskTracker::new() }
+    }
+
+    /// Removes the directory of temporary profiles. Called when every browser has ended.
+    pub fn close(&self) {
+        self.profiles.close();
+    }
+
+    fn is_headless(&self, spec: &LaunchSpec) -> bool {
+        spec.headless.unwrap_or(self.defaults.headless)
+    }
+}
+
+impl Backend for Backends {
+    fn start<'a>(&'a self, name: &'a str, spec: &'a Spec) -> BoxFuture<'a, Result<Started, StartError>> {
+        Box::pin(async move {
+            match spec {
+                Spec::Launched(spec) => self.launch(name, spec).await,
+                Spec::Attached(spec) => attach::start(spec).await,
+            }
+        })
+    }
+
+    fn is_headed(&self, spec: &Spec) -> bool {
+        match spec {
+            Spec::Launched(spec) => !self.is_headless(spec),
+            Spec::Attached(_) => false,
+        }
+    }
+
+    fn protocol<'a>(&'a self, spec: &'a Spec, product: &'a str) -> BoxFuture<'a, Result<Bytes, StartError>> {
+        Box::pin(async move {
+            match spec {
+                Spec::Launched(spec) => self.launched_protocol(spec, product).await,
+                Spec::Attached(spec) => attach::protocol(spec).await,
+            }
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! A browser process that we started: its exit, its end, and what it leaves on disk.
+
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bowline_hub::backend::{Exit, Process, StartError};
+use futures_util::future::BoxFuture;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStderr};
+use tokio_util::task::TaskTracker;
+
+use crate::{explain, profiles};
+
+/// As much of stderr is kept.
+const TAIL: usize = 8 << 10;
+/// After the exit, stderr may still hold the reason; children can keep it open for ever.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+pub(crate) struct BrowserProcess {
+    pub(crate) child: Child,
+    pid: u32,
+    program: String,
+    profile: PathBuf,
+    throw_away: bool,
+    stderr: Arc<Stderr>,
+    exit: Option<Exit>,
+}
+
+#[derive(Default)]
+struct Stderr {
+    tail: Mutex<Vec<u8>>,
+    ended: tokio_util::sync::CancellationToken,
+}
+
+impl BrowserProcess {
+    pub(crate) fn new(
+        mut child: Child,
+        program: String,
+        profile: PathBuf,
+        throw_away: bool,
+        tasks: &TaskTracker,
+    ) -> Self {
+        let stderr = Arc::<Stderr>::default();
+        if let Some(pipe) = child.stderr.take() {
+            tasks.spawn(keep_tail(pipe, stderr.clone()));
+        }
+        let pid = child.id().unwrap_or(0);
+        Self { child, pid, program, profile, throw_away, stderr, exit: None }
+    }
+
+    #[cfg(unix)]
+    fn group(&self) -> Option<rustix::process::Pid> {
+        i32::try_from(self.pid).ok().filter(|pid| *pid > 1).and_then(rustix::process::Pid::from_raw)
+    }
+}
+
+impl Process for BrowserProcess {
+    fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    fn exited(&mut self) -> BoxFuture<'_, Exit> {
+        Box::pin(async move {
+            if let Some(exit) = &self.exit {
+                return exit.clone();
+            }
+            let status = self.child.wait().await;
+            let _ = tokio::time::timeout(LAST_WORDS, self.stderr.ended.cancelled()).await;
+            let tail = self.stderr.tail.lock().unwrap_or_else(PoisonError::into_inner);
+            let stderr = String::from_utf8_lossy(&tail).into_owned();
+            let exit = Exit {
+                code: status.as_ref().ok().and_then(ExitStatus::code),
+                signal: status.as_ref().ok().and_then(signal_of),
+                stderr,
+            };
+            self.exit.insert(exit).clone()
+        })
+    }
+
+    fn terminate(&mut self) {
+        #[cfg(unix)]
+        if self.exit.is_none()
+            && let Some(pid) = self.group()
+        {
+            // Only the main process: Chromium ends its children in order.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+        #[cfg(not(unix))]
+        let _ = self.child.start_kill();
+    }
+
+    fn kill(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) = self.group() {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.start_kill();
+    }
+
+    fn clean_up(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            #[cfg(target_os = "linux")]
+            if let Some(group) = self.group() {
+                reap(group).await;
+            }
+            if self.throw_away {
+                profiles::remove(self.profile.clone()).await;
+            }
+        })
+    }
+
+    fn explain(&self, exit: &Exit) -> StartError {
+        explain::explain(&self.program, &self.profile.display().to_string(), exit)
+    }
+}
+
+impl Drop for BrowserProcess {
+    fn drop(&mut self) {
+        // Reached with a living browser only when the hub itself is torn down in mid-launch.
+        if self.exit.is_none() {
+            self.kill();
+        }
+    }
+}
+
+/// The browser's children became ours when it died, if the hub adopts orphans; they are reaped here.
+#[cfg(target_os = "linux")]
+async fn reap(group: rustix::process::Pid) {
+    use rustix::process::{WaitOptions, waitpgid};
+    for _ in 0..50 {
+        match waitpgid(group, WaitOptions::NOHANG) {
+            Ok(Some(_)) => {}
+            Ok(None) => tokio::time::sleep(Duration::from_millis(20)).await,
+            Err(_) => return,
+        }
+    }
+}
+
+async fn keep_tail(mut pipe: ChildStderr, stderr: Arc<Stderr>) {
+    let mut buffer = vec![0; 2048];
+    while let Ok(count) = pipe.read(&mut buffer).await
+        && count > 0
+    {
+        tracing::trace!(target: "browser_stderr", "{}", String::from_utf8_lossy(&buffer[..count]));
+        let mut tail = stderr.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend_from_slice(&buffer[..count]);
+        let excess = tail.len().saturating_sub(TAIL);
+        tail.drain(..excess);
+    }
+    stderr.ended.cancel();
+}
+
+#[cfg(unix)]
+fn signal_of(status: &ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(status)
+}
+
+#[cfg(not(unix))]
+fn signal_of(_: &ExitStatus) -> Option<i32> {
+    None
+}

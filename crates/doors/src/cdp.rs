@@ -1,0 +1,296 @@
+//! The CDP door: `/json` discovery and the WebSockets, as a Chromium with a debugging port has them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bowline_hub::Browser;
+use bowline_hub::backend::StartError;
+use bowline_hub::router::{CallError, Entry, Router};
+use bowline_wire::TargetId;
+use bowline_wire::cdp::{CreatedTarget, TargetInfo, TargetInfos};
+use bowline_wire::discovery::{self, Base};
+use serde_json::{Value, json};
+
+use crate::guard;
+use crate::listeners::Door;
+use crate::pump;
+use crate::route::Route;
+use crate::upgrade::{self, Handshake};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) async fn handle(State(door): State<Arc<Door>>, mut request: Request) -> Response {
+    door.hub.touch();
+    let path = request.uri().path().to_owned();
+    let query = request.uri().query().map(str::to_owned);
+    let route = Route::parse(&path);
+    let Some(wish) = Wish::of(route.rest) else { return StatusCode::NOT_FOUND.into_response() };
+    let name = route.browser.unwrap_or(&door.browser);
+    let Ok(browser) = door.hub.browser(name) else {
+        let message = format!("There is no browser named {name}. `bowline launch {name}` makes one.");
+        return (StatusCode::NOT_FOUND, message).into_response();
+    };
+    let authorized = guard::is_authorized(door.hub.token(), route.token, request.headers(), query.as_deref());
+    if route.token.is_some() && !authorized || door.hub.needs_token(&browser) && !authorized {
+        let message =
+            format!("This browser wants the token. `bowline endpoint {name}` prints the URL that has it.");
+        return guard::unauthorized(&message);
+    }
+    let authority =
+        request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let base = Base { authority: &authority.to_owned(), prefix: Route::prefix(&path) };
+    match wish {
+        Wish::Socket(entry) => {
+            let Some(handshake) = Handshake::of(&mut request) else {
+                // Chromium answers a plain request for a socket's path with an empty 200.
+                return (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")]).into_response();
+            };
+            connect(&door, &browser, entry, handshake).await
+        }
+        Wish::Json(command, argument) => {
+            let asked = Asked { command, argument, method: request.method(), query: query.as_deref() };
+            json_command(&browser, &base, asked).await
+        }
+    }
+}
+
+/// What a path asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Wish<'a> {
+    /// `/json/COMMAND/ARGUMENT`.
+    Json(&'a str, &'a str),
+    Socket(SocketPath<'a>),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum SocketPath<'a> {
+    Browser(Option<&'a str>),
+    Page(&'a str),
+}
+
+impl<'a> Wish<'a> {
+    fn of(rest: &'a str) -> Option<Self> {
+        if let Some(rest) = rest.strip_prefix("/devtools/") {
+            return match rest.split_once('/') {
+                None if rest == "browser" => Some(Self::Socket(SocketPath::Browser(None))),
+                Some(("browser", id)) => Some(Self::Socket(SocketPath::Browser(Some(id)))),
+                Some(("page", id)) => Some(Self::Socket(SocketPath::Page(id))),
+                _ => None,
+            };
+        }
+        let rest = rest.strip_prefix("/json")?;
+        if rest.is_empty() {
+            return Some(Self::Json("list", ""));
+        }
+        let rest = rest.strip_prefix('/')?;
+        let (command, argument) = rest.split_once('/').unwrap_or((rest, ""));
+        Some(Self::Json(command, argument))
+    }
+}
+
+async fn connect(
+    door: &Arc<Door>,
+    browser: &Arc<Browser>,
+    path: SocketPath<'_>,
+    handshake: Handshake,
+) -> Response {
+    let entry = match path {
+        SocketPath::Browser(None) => Entry::Browser,
+        SocketPath::Browser(Some(id)) if id == browser.id() => Entry::Browser,
+        SocketPath::Browser(Some(_)) => return StatusCode::NOT_FOUND.into_response(),
+        SocketPath::Page(id) => Entry::Page(TargetId::new(id)),
+    };
+    let client = match browser.ready().await {
+        Ok(router) => router.connect(entry.clone()).await,
+        Err(error) => return not_started(&error),
+    };
+    let client = match (client, entry) {
+        (Ok(client), _) => client,
+        (Err(CallError::Refused { .. }), Entry::Page(target)) => {
+            return answer(StatusCode::NOT_FOUND, format!("No such target id: {target}"));
+        }
+        (Err(error), _) => return gone(&error),
+    };
+    let (response, on_upgrade) = handshake.accept();
+    let max_message = door.max_message;
+    door.tasks.spawn(async move {
+        match upgrade::socket(on_upgrade, max_message, Some(client.outbox())).await {
+            Ok(socket) => pump::run(socket, client).await,
+            Err(error) => tracing::debug!(%error, "a client left during its handshake"),
+        }
+    });
+    response
+}
+
+struct Asked<'a> {
+    command: &'a str,
+    argument: &'a str,
+    method: &'a Method,
+    query: Option<&'a str>,
+}
+
+async fn json_command(browser: &Browser, base: &Base<'_>, asked: Asked<'_>) -> Response {
+    // What needs no browser does not launch one.
+    match asked.command {
+        "version" | "list" | "protocol" | "activate" | "close" => {}
+        "new" if asked.method == Method::PUT => {}
+        "new" => {
+            let message = format!(
+                "Using unsafe HTTP verb {} to invoke /json/new. This action supports only PUT verb.",
+                asked.method
+            );
+            return answer(StatusCode::METHOD_NOT_ALLOWED, message);
+        }
+        unknown => return answer(StatusCode::NOT_FOUND, format!("Unknown command: {unknown}")),
+    }
+    let router = match browser.ready().await {
+        Ok(router) => router,
+        Err(error) => return not_started(&error),
+    };
+    let version = browser.snapshot().version.unwrap_or_default();
+    let result = match asked.command {
+        "version" => Ok(discovery::version(base, browser.id(), &version)),
+        "protocol" => {
+            return match browser.protocol().await {
+                Ok(text) => ([(header::CONTENT_TYPE, JSON_TYPE)], text).into_response(),
+                Err(error) => answer(StatusCode::NOT_FOUND, error.to_string()),
+            };
+        }
+        "list" => list(&router, base, &version.revision, asked.query).await,
+        "new" => new(&router, base, &version.revision, asked.query).await,
+        "activate" => act(&router, "Target.activateTarget", asked.argument, "Target activated").await,
+        _ => act(&router, "Target.closeTarget", asked.argument, "Target is closing").await,
+    };
+    match result {
+        Ok(text) => answer(StatusCode::OK, text),
+        Err(CallError::Refused { .. }) => {
+            answer(StatusCode::NOT_FOUND, format!("No such target id: {}", asked.argument))
+        }
+        Err(error) => gone(&error),
+    }
+}
+
+async fn list(
+    router: &Router,
+    base: &Base<'_>,
+    revision: &str,
+    query: Option<&str>,
+) -> Result<String, CallError> {
+    let filter = if words(query).any(|word| word == "for_tab") {
+        json!([{"type": "browser", "exclude": true}, {}])
+    } else {
+        json!([{"type": "browser", "exclude": true}, {"type": "tab", "exclude": true}, {}])
+    };
+    let found: TargetInfos = router.call("Target.getTargets", json!({"filter": filter}), PATIENCE).await?;
+    Ok(discovery::list(base, revision, &found.target_infos))
+}
+
+async fn new(
+    router: &Router,
+    base: &Base<'_>,
+    revision: &str,
+    query: Option<&str>,
+) -> Result<String, CallError> {
+    let for_tab = words(query).any(|word| word == "for_tab");
+    let url = words(query).find(|word| *word != "for_tab" && !word.starts_with("token="));
+    // The whole rest of the query is the page's URL, and may have an `&` of its own.
+    let url = url.and_then(|first| query.and_then(|query| query.find(first).map(|start| &query[start..])));
+    let url = url.map(|url| url.trim_end_matches("&for_tab")).map(percent_decode).unwrap_or_default();
+    // Chromium opens a blank page for what is no URL.
+    let url = if url.contains(':') { url } else { "about:blank".to_owned() };
+    let params = json!({"url": url, "forTab": for_tab});
+    let created = match router.call::<CreatedTarget>("Target.createTarget", params, PATIENCE).await {
+        Err(CallError::Refused { .. }) => {
+            router
+                .call("Target.createTarget", json!({"url": "about:blank", "forTab": for_tab}), PATIENCE)
+                .await?
+        }
+        other => other?,
+    };
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Info {
+        target_info: TargetInfo,
+    }
+    let params = json!({"targetId": created.target_id});
+    let info: Info = router.call("Target.getTargetInfo", params, PATIENCE).await?;
+    Ok(discovery::target(base, revision, &info.target_info))
+}
+
+async fn act(router: &Router, method: &'static str, target: &str, done: &str) -> Result<String, CallError> {
+    router.call::<Value>(method, json!({"targetId": target}), PATIENCE).await?;
+    Ok(done.to_owned())
+}
+
+fn words(query: Option<&str>) -> impl Iterator<Item = &str> {
+    query.into_iter().flat_map(|query| query.split('&'))
+}
+
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let hex = after.get(..2).filter(|_| first == b'%').and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+const JSON_TYPE: &str = "application/json; charset=UTF-8";
+const FRAME_POLICY: (HeaderName, &str) = (header::CONTENT_SECURITY_POLICY, "frame-ancestors 'none'");
+
+fn answer(status: StatusCode, body: impl Into<String>) -> Response {
+    (status, [(header::CONTENT_TYPE, JSON_TYPE), FRAME_POLICY], body.into()).into_response()
+}
+
+fn not_started(error: &StartError) -> Response {
+    let body = format!("{}\nHint: {}\n", error.message, error.hint);
+    let headers = [(header::CONTENT_TYPE, "text/plain; charset=UTF-8")];
+    (StatusCode::SERVICE_UNAVAILABLE, headers, body).into_response()
+}
+
+fn gone(error: &CallError) -> Response {
+    let headers = [(header::CONTENT_TYPE, "text/plain; charset=UTF-8")];
+    (
+        StatusCode::SERVICE_UNAVAILABLE,
+        headers,
+        format!("{error}\nHint: try again; the browser is started anew\n"),
+    )
+        .into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_as_chromium_reads_them() {
+        assert_eq!(Wish::of("/json"), Some(Wish::Json("list", "")));
+        assert_eq!(Wish::of("/json/version/"), Some(Wish::Json("version", "")));
+        assert_eq!(Wish::of("/json/close/AB"), Some(Wish::Json("close", "AB")));
+        assert_eq!(Wish::of("/json/"), Some(Wish::Json("", "")));
+        assert_eq!(Wish::of("/jsonp"), None);
+        assert_eq!(Wish::of("/devtools/browser"), Some(Wish::Socket(SocketPath::Browser(None))));
+        assert_eq!(Wish::of("/devtools/page/A"), Some(Wish::Socket(SocketPath::Page("A"))));
+        assert_eq!(Wish::of("/devtools/worker/A"), None);
+        assert_eq!(Wish::of("/"), None);
+    }
+
+    #[test]
+    fn percent_signs_are_decoded_and_stray_ones_kept() {
+        assert_eq!(percent_decode("a%20b%2"), "a b%2");
+        assert_eq!(percent_decode("100%zz"), "100%zz");
+    }
+}

@@ -1,0 +1,150 @@
+//! Who may ask at all. Runs before anything else: before an upgrade, before a launch.
+//!
+//! A page in some browser must not reach us: not through a name that resolves to this machine (Host),
+//! not across origins (Origin, Sec-Fetch-Site). And whoever asks for more than a throw-away browser
+//! must know the token.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use bowline_hub::auth::Token;
+
+/// Chromium's own words, so that a client that shows them leads to the same answers.
+const BAD_HOST: &str = "Host header is specified and is not an IP address or localhost.";
+
+/// Prefix of the WebSocket subprotocol that carries the token.
+const TOKEN_PROTOCOL: &str = "bowline.token.";
+
+pub(crate) async fn check(State(port): State<u16>, request: Request, next: Next) -> Response {
+    match refusal(port, request.headers()) {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
+    }
+}
+
+fn refusal(port: u16, headers: &HeaderMap) -> Option<Response> {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    if !text(header::HOST).is_some_and(|host| is_own_authority(host, port))
+        || headers.get_all(header::HOST).iter().count() > 1
+    {
+        return Some((StatusCode::INTERNAL_SERVER_ERROR, BAD_HOST).into_response());
+    }
+    if let Some(origin) = text(header::ORIGIN)
+        && !origin.strip_prefix("http://").is_some_and(|authority| is_own_authority(authority, port))
+    {
+        let message = format!(
+            "Rejected a request from the {origin} origin. Web pages and other people's extensions may not use this endpoint."
+        );
+        return Some((StatusCode::FORBIDDEN, message).into_response());
+    }
+    let site = headers.get("sec-fetch-site").map(|value| value.as_bytes());
+    if site.is_some_and(|site| site != b"none" && site != b"same-origin") {
+        let message = "Rejected a request that a web page of another site made.";
+        return Some((StatusCode::FORBIDDEN, message).into_response());
+    }
+    None
+}
+
+fn is_own_authority(authority: &str, port: u16) -> bool {
+    let Some((host, given)) = authority.rsplit_once(':') else { return false };
+    let is_local = host == "127.0.0.1" || host == "[::1]" || host.eq_ignore_ascii_case("localhost");
+    // Digits only: `+9223` parses too.
+    is_local && given.bytes().all(|c| c.is_ascii_digit()) && given.parse() == Ok(port)
+}
+
+/// Whether the request carries the token, in whichever place its client could put it.
+pub(crate) fn is_authorized(
+    token: &Token,
+    in_path: Option<&str>,
+    headers: &HeaderMap,
+    query: Option<&str>,
+) -> bool {
+    let bearer = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.strip_prefix("Bearer "));
+    let protocols = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL);
+    let protocol = protocols
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .find_map(|protocol| protocol.trim().strip_prefix(TOKEN_PROTOCOL));
+    let in_query =
+        query.into_iter().flat_map(|query| query.split('&')).find_map(|pair| pair.strip_prefix("token="));
+    [in_path, bearer, protocol, in_query].into_iter().flatten().any(|candidate| token.matches(candidate))
+}
+
+/// The answer to one who does not know the token.
+pub(crate) fn unauthorized(message: &str) -> Response {
+    let headers = [(header::WWW_AUTHENTICATE, "Bearer"), (header::CONTENT_TYPE, "text/plain; charset=UTF-8")];
+    (StatusCode::UNAUTHORIZED, headers, message.to_owned()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(headers: &[(&'static str, &str)]) -> Option<u16> {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, value.parse().unwrap());
+        }
+        refusal(9223, &map).map(|response| response.status().as_u16())
+    }
+
+    #[test]
+    fn only_our_own_names_with_our_port_are_hosts() {
+        for host in ["127.0.0.1:9223", "localhost:9223", "LOCALHOST:9223", "[::1]:9223"] {
+            assert_eq!(status(&[("host", host)]), None, "{host}");
+        }
+        for host in [
+            "evil.test:9223",
+            "127.0.0.1",
+            "127.0.0.1:9222",
+            "127.0.0.1:+9223",
+            "127.0.0.1.evil.test:9223",
+            "localhost.:9223",
+            "",
+        ] {
+            assert_eq!(status(&[("host", host)]), Some(500), "{host}");
+        }
+        assert_eq!(status(&[]), Some(500));
+        assert_eq!(status(&[("host", "localhost:9223"), ("host", "localhost:9223")]), Some(500));
+    }
+
+    #[test]
+    fn pages_of_others_are_refused() {
+        let host = ("host", "127.0.0.1:9223");
+        for origin in [
+            "http://evil.test",
+            "https://127.0.0.1:9223",
+            "null",
+            "chrome-extension://abc",
+            "http://127.0.0.1:9222",
+        ] {
+            assert_eq!(status(&[host, ("origin", origin)]), Some(403), "{origin}");
+        }
+        assert_eq!(status(&[host, ("origin", "http://127.0.0.1:9223")]), None);
+        assert_eq!(status(&[host, ("sec-fetch-site", "cross-site")]), Some(403));
+        assert_eq!(status(&[host, ("sec-fetch-site", "none")]), None);
+    }
+
+    #[test]
+    fn the_token_is_found_wherever_it_may_stand() {
+        let token = Token::generate().unwrap();
+        let with = |name: &'static str, value: String| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            is_authorized(&token, None, &headers, None)
+        };
+        let text = token.as_str();
+        assert!(with("authorization", format!("Bearer {text}")));
+        assert!(with("sec-websocket-protocol", format!("bowline, bowline.token.{text}")));
+        assert!(is_authorized(&token, Some(text), &HeaderMap::new(), None));
+        assert!(is_authorized(&token, None, &HeaderMap::new(), Some(&format!("a=b&token={text}"))));
+        assert!(!with("authorization", format!("Bearer {text}x")));
+        assert!(!is_authorized(&token, Some(""), &HeaderMap::new(), Some("token=")));
+    }
+}

@@ -1,0 +1,108 @@
+//! The listening sockets: one for the hub and its default browser, one more for every further browser.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::middleware;
+use axum::routing::get;
+use axum::serve::ListenerExt;
+use bowline_hub::Hub;
+use bowline_hub::registry::DEFAULT;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::{cdp, control, guard};
+
+/// What a door knows: the hub, and which browser a path without a name means.
+pub(crate) struct Door {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) browser: String,
+    pub(crate) max_message: usize,
+    pub(crate) tasks: TaskTracker,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    #[error("port {port} is taken")]
+    Taken { port: u16 },
+    #[error("port {port} cannot be listened on: {source}")]
+    Failed { port: u16, source: io::Error },
+}
+
+/// All sockets of a hub. They end with the hub.
+pub struct Listeners {
+    hub: Arc<Hub>,
+    max_message: usize,
+    tasks: TaskTracker,
+    open: Mutex<HashMap<String, CancellationToken>>,
+}
+
+impl Listeners {
+    pub fn new(hub: Arc<Hub>, max_message: usize) -> Arc<Self> {
+        Arc::new(Self { hub, max_message, tasks: TaskTracker::new(), open: Mutex::default() })
+    }
+
+    /// Listens for a browser on `port`, or on one that the system chooses if it is zero.
+    pub async fn open(self: &Arc<Self>, browser: &str, port: u16) -> Result<u16, ListenError> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let listener = TcpListener::bind(address).await.map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => ListenError::Taken { port },
+            _ => ListenError::Failed { port, source },
+        })?;
+        let port = listener.local_addr().map_err(|source| ListenError::Failed { port, source })?.port();
+        let stop = self.hub.shutdown_token().child_token();
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(browser.to_owned(), stop.clone());
+        let service = self.service(browser, port);
+        let listener = listener.tap_io(|stream| {
+            // Commands are small and wait for their answers.
+            let _ = stream.set_nodelay(true);
+        });
+        self.tasks.spawn(async move {
+            let served = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned());
+            if let Err(error) = served.await {
+                tracing::error!(%error, port, "listening ended");
+            }
+        });
+        Ok(port)
+    }
+
+    /// Stops listening for a browser that is no longer known.
+    pub fn close(&self, browser: &str) {
+        if let Some(stop) = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(browser) {
+            stop.cancel();
+        }
+    }
+
+    pub fn is_open(&self, browser: &str) -> bool {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).contains_key(browser)
+    }
+
+    /// Waits until every connection has ended. Called after the hub has.
+    pub async fn drain(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    fn service(self: &Arc<Self>, browser: &str, port: u16) -> Router {
+        let door = Arc::new(Door {
+            hub: self.hub.clone(),
+            browser: browser.to_owned(),
+            max_message: self.max_message,
+            tasks: self.tasks.clone(),
+        });
+        let mut service =
+            Router::new().route("/healthz", get(async || "ok\n")).fallback(cdp::handle).with_state(door);
+        if browser == DEFAULT {
+            service = service.nest("/api", control::routes(self.hub.clone(), self.clone()));
+        }
+        service.layer(middleware::from_fn_with_state(port, guard::check))
+    }
+}

@@ -1,0 +1,209 @@
+//! One named browser and its life: Absent, Starting, Ready, Lost, Stopped.
+//!
+//! One task owns the life and receives what is asked of it, so however many clients ask there is one
+//! launch. How a browser is started is the backend's business; who is connected, the router's.
+
+mod breaker;
+mod life;
+mod start;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bowline_wire::cdp::BrowserVersion;
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::backend::{Backend, Spec, StartError};
+use crate::router::{Limits, Router};
+
+pub use life::Life;
+
+/// How long things may take.
+#[derive(Debug, Clone)]
+pub struct Timing {
+    /// Until a launched browser answers.
+    pub launch: Duration,
+    /// Between the request to end and the end by force.
+    pub stop: Duration,
+    /// Between two probes of a silent browser.
+    pub probe_interval: Duration,
+    /// Silence after which a probed browser counts as hung.
+    pub probe_timeout: Duration,
+    /// Deaths at once after which launching pauses.
+    pub max_quick_deaths: u32,
+    /// How long it pauses.
+    pub cooldown: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            launch: Duration::from_secs(30),
+            stop: Duration::from_secs(5),
+            probe_interval: Duration::from_secs(2),
+            probe_timeout: Duration::from_secs(7),
+            max_quick_deaths: 5,
+            cooldown: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What can be seen of a browser from outside at one moment.
+#[derive(Clone)]
+pub struct Snapshot {
+    pub life: Life,
+    pub spec: Spec,
+    pub since: SystemTime,
+    pub pid: Option<u32>,
+    pub version: Option<BrowserVersion>,
+    /// Why it was lost, or could not start.
+    pub reason: Option<String>,
+    /// Times it has become ready.
+    pub starts: u64,
+    router: Option<Router>,
+}
+
+impl Snapshot {
+    pub fn clients(&self) -> usize {
+        self.router.as_ref().map_or(0, Router::client_count)
+    }
+}
+
+pub struct Browser {
+    name: String,
+    id: String,
+    asks: mpsc::Sender<Ask>,
+    snapshot: watch::Receiver<Snapshot>,
+    backend: Arc<dyn Backend>,
+}
+
+type Answer<T> = oneshot::Sender<Result<T, StartError>>;
+
+/// What may be asked of a browser's task.
+enum Ask {
+    /// A client needs it.
+    Ready(Answer<Router>),
+    /// A user wants it to run, with this spec if one is given; what runs with another is replaced.
+    Launch {
+        spec: Option<Spec>,
+        again: bool,
+        answer: Answer<Router>,
+    },
+    Stop {
+        forget: bool,
+        done: oneshot::Sender<()>,
+    },
+}
+
+impl Browser {
+    /// Makes the browser known; nothing is started yet.
+    pub fn new(
+        name: String,
+        id: String,
+        spec: Spec,
+        backend: Arc<dyn Backend>,
+        timing: Timing,
+        limits: Limits,
+        shutdown: CancellationToken,
+        tasks: &TaskTracker,
+    ) -> Self {
+        // Askers wait for their turn when more than this many ask at once.
+        let (asks, receiver) = mpsc::channel(64);
+        let (task, snapshot) = life::Task::new(&name, spec, backend.clone(), timing, limits, shutdown);
+        tasks.spawn(task.run(receiver));
+        Self { name, id, asks, snapshot, backend }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The id in `/devtools/browser/ID`, the same for as long as the browser is known by its name.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        self.snapshot.borrow().clone()
+    }
+
+    pub fn needs_token(&self) -> bool {
+        !self.snapshot.borrow().spec.is_throw_away()
+    }
+
+    /// Whether somebody is, or may be, using it.
+    pub fn is_in_use(&self) -> bool {
+        let snapshot = self.snapshot.borrow();
+        match snapshot.life {
+            Life::Starting => true,
+            Life::Ready => {
+                snapshot.clients() > 0 || (snapshot.pid.is_some() && self.backend.is_headed(&snapshot.spec))
+            }
+            Life::Absent | Life::Lost | Life::Stopped => false,
+        }
+    }
+
+    /// The running browser; launched if it is not running.
+    pub async fn ready(&self) -> Result<Router, StartError> {
+        {
+            let snapshot = self.snapshot.borrow();
+            if let (Life::Ready, Some(router)) = (snapshot.life, &snapshot.router) {
+                return Ok(router.clone());
+            }
+        }
+        let (answer, result) = oneshot::channel();
+        self.ask(Ask::Ready(answer)).await;
+        result.await.unwrap_or_else(|_| Err(hub_leaves()))
+    }
+
+    /// Runs it with `spec`. A running browser of the same spec stays; `again` replaces it all the same.
+    pub async fn launch(&self, spec: Option<Spec>, again: bool) -> Result<Router, StartError> {
+        let (answer, result) = oneshot::channel();
+        self.ask(Ask::Launch { spec, again, answer }).await;
+        result.await.unwrap_or_else(|_| Err(hub_leaves()))
+    }
+
+    /// Ends it, or lets go of it if somebody else runs it.
+    pub async fn stop(&self) {
+        self.end(false).await;
+    }
+
+    /// Ends it; it is a plain launched browser from now on.
+    pub async fn forget_spec(&self) {
+        self.end(true).await;
+    }
+
+    async fn end(&self, forget: bool) {
+        let (done, result) = oneshot::channel();
+        self.ask(Ask::Stop { forget, done }).await;
+        // An error means that the task has ended, and the browser with it.
+        let _ = result.await;
+    }
+
+    /// Chromium's protocol description for this browser.
+    pub async fn protocol(&self) -> Result<Bytes, StartError> {
+        self.ready().await?;
+        let snapshot = self.snapshot();
+        let product = snapshot.version.map(|version| version.product).unwrap_or_default();
+        self.backend.protocol(&snapshot.spec, &product).await
+    }
+
+    async fn ask(&self, ask: Ask) {
+        // The task has ended when nobody receives; the dropped answer tells the asker.
+        let _ = self.asks.send(ask).await;
+    }
+}
+
+fn hub_leaves() -> StartError {
+    StartError {
+        code: "shutting_down",
+        message: "the hub is shutting down".to_owned(),
+        hint: "run the command again; it starts a new hub".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! From a spec to a browser that answers, and back to nothing.
+
+use std::time::Duration;
+
+use bowline_wire::cdp::BrowserVersion;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::Timing;
+use crate::backend::{Backend, Exit, Process, Spec, StartError};
+use crate::router::{CallError, Limits, Router};
+
+/// How long an ended link waits for the exit of the process behind it, which says why.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long a browser may take to follow `Browser.close`.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+
+pub(super) struct Running {
+    pub(super) router: Router,
+    pub(super) process: Option<Box<dyn Process>>,
+    pub(super) version: BrowserVersion,
+    pub(super) ready_at: Instant,
+}
+
+/// How a running browser ended.
+pub(super) enum End {
+    Exited(Exit),
+    LinkClosed(String),
+    Hung(Duration),
+}
+
+/// Starts the browser and waits until it answers. On failure nothing is left behind.
+pub(super) async fn start(
+    backend: &dyn Backend,
+    name: &str,
+    spec: &Spec,
+    timing: &Timing,
+    limits: Limits,
+    cancel: CancellationToken,
+) -> Result<Running, StartError> {
+    let started = tokio::select! {
+        () = cancel.cancelled() => return Err(cancelled()),
+        started = backend.start(name, spec) => started?,
+    };
+    let router = Router::start(started.link, limits);
+    let mut process = started.process;
+    let error = tokio::select! {
+        () = cancel.cancelled() => Some(cancelled()),
+        exit = exit_of(process.as_mut()) => process.as_ref().map(|process| process.explain(&exit)),
+        version = router.call::<BrowserVersion>("Browser.getVersion", json!({}), timing.launch) => match version {
+            Ok(version) => return Ok(Running { router, process, version, ready_at: Instant::now() }),
+            Err(CallError::Closed) => None,
+            Err(error) => Some(no_answer(timing, &error)),
+        },
+    };
+    router.close("the browser did not start");
+    let Some(mut process) = process else {
+        return Err(error.unwrap_or_else(|| no_answer(timing, &CallError::Closed)));
+    };
+    // A link that ended by itself means that the process is about to say why.
+    let error = match error {
+        Some(error) => error,
+        None => match timeout(LAST_WORDS, process.exited()).await {
+            Ok(exit) => process.explain(&exit),
+            Err(_) => no_answer(timing, &CallError::Closed),
+        },
+    };
+    end_by_force(process).await;
+    Err(error)
+}
+
+impl Running {
+    /// Resolves when the browser has ended or no longer answers.
+    pub(super) async fn ended(&mut self, timing: &Timing) -> End {
+        tokio::select! {
+            exit = exit_of(self.process.as_mut()) => End::Exited(exit),
+            reason = self.router.closed() => End::LinkClosed(reason),
+            silence = hung(&self.router, timing) => End::Hung(silence),
+        }
+    }
+
+    /// Takes in an end: every client is answered and closed at once, then what is left is removed.
+    /// Returns the reason in words.
+    pub(super) async fn bury(mut self, end: End) -> String {
+        let reason = match &end {
+            End::Exited(exit) => format!("the browser {exit}"),
+            End::LinkClosed(reason) => reason.clone(),
+            End::Hung(silence) => format!("the browser did not answer for {}s", silence.as_secs()),
+        };
+        self.router.close(&reason);
+        let Some(mut process) = self.process.take() else { return reason };
+        if let End::LinkClosed(_) = end
+            && let Ok(exit) = timeout(LAST_WORDS, process.exited()).await
+        {
+            process.clean_up().await;
+            return format!("the browser {exit}");
+        }
+        end_by_force(process).await;
+        reason
+    }
+
+    /// Browser.close, SIGTERM, patience, SIGKILL, reap, remove. A browser of somebody else is let go.
+    pub(super) async fn stop(mut self, timing: &Timing, reason: &str) {
+        let Some(mut process) = self.process.take() else {
+            self.router.close(reason);
+            return;
+        };
+        let asked = timeout(CLOSE_PATIENCE, async {
+            let closed = self.router.call::<Value>("Browser.close", json!({}), CLOSE_PATIENCE).await;
+            if closed.is_ok() {
+                process.exited().await;
+            }
+            closed.is_ok()
+        });
+        let gone = asked.await.unwrap_or(false);
+        self.router.close(reason);
+        if !gone {
+            process.terminate();
+            // A browser that is stopped by a signal ignores the request.
+            let _ = timeout(timing.stop, process.exited()).await;
+        }
+        end_by_force(process).await;
+    }
+}
+
+async fn end_by_force(mut process: Box<dyn Process>) {
+    // Also after a clean exit: children of the group may be left.
+    process.kill();
+    process.exited().await;
+    process.clean_up().await;
+}
+
+async fn exit_of(process: Option<&mut Box<dyn Process>>) -> Exit {
+    match process {
+        Some(process) => process.exited().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Resolves when the browser has been silent for the time-out although it was asked something.
+async fn hung(router: &Router, timing: &Timing) -> Duration {
+    loop {
+        tokio::time::sleep(timing.probe_interval).await;
+        if router.silence() < timing.probe_interval {
+            continue;
+        }
+        let asked = Instant::now();
+        let probe = router.call::<Value>("Browser.getVersion", json!({}), timing.probe_timeout);
+        match probe.await {
+            // Any word of the browser in the meantime shows that it lives, if slowly.
+            Err(CallError::TimedOut { .. }) if router.silence() >= timing.probe_timeout => {
+                return asked.elapsed();
+            }
+            _ => {}
+        }
+    }
+}
+
+fn cancelled() -> StartError {
+    StartError {
+        code: "stopped",
+        message: "the launch was stopped".to_owned(),
+        hint: "connect again to launch the browser".to_owned(),
+    }
+}
+
+fn no_answer(timing: &Timing, error: &CallError) -> StartError {
+    let message = match error {
+        CallError::TimedOut { .. } => {
+            format!("the browser did not answer within {}s", timing.launch.as_secs())
+        }
+        error => format!("the browser did not become ready: {error}"),
+    };
+    StartError {
+        code: "not_ready",
+        message,
+        hint: "run `bowline doctor`; on a slow machine raise launch.timeout".to_owned(),
+    }
+}

@@ -1,0 +1,294 @@
+//! The hub as a whole: the browsers by name, who holds it, and when it may leave.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::auth::Token;
+use crate::backend::{Backend, Spec};
+use crate::browser::{Browser, Timing};
+use crate::registry::{self, BadName, Record, Registry};
+use crate::router::Limits;
+use crate::statefile::{self, BrowserEntry, State};
+
+/// Everything the hub needs to know from outside.
+pub struct Config {
+    pub token: Token,
+    pub state_file: PathBuf,
+    pub registry: Registry,
+    pub backend: Arc<dyn Backend>,
+    pub timing: Timing,
+    pub limits: Limits,
+    /// Absent means that the hub never leaves by itself.
+    pub idle_timeout: Option<Duration>,
+    /// Ask for the token also before throw-away browsers.
+    pub require_token: bool,
+    pub version: &'static str,
+}
+
+pub struct Hub {
+    config: ConfigKept,
+    inner: Mutex<Inner>,
+    shutdown: CancellationToken,
+    tasks: TaskTracker,
+    holders: AtomicUsize,
+    last_use: Mutex<Instant>,
+}
+
+struct ConfigKept {
+    token: Token,
+    state_file: PathBuf,
+    backend: Arc<dyn Backend>,
+    timing: Timing,
+    limits: Limits,
+    idle_timeout: Option<Duration>,
+    require_token: bool,
+    version: &'static str,
+}
+
+struct Inner {
+    registry: Registry,
+    browsers: BTreeMap<String, Arc<Browser>>,
+    port: u16,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum HubError {
+    #[error(transparent)]
+    BadName(#[from] BadName),
+    #[error("there is no browser named `{0}`")]
+    NoSuchBrowser(String),
+    #[error("what is known of the browsers cannot be saved: {0}")]
+    NotSaved(#[source] io::Error),
+}
+
+/// While one exists, the hub does not leave for idleness.
+pub struct Hold(Arc<Hub>);
+
+impl Hub {
+    pub fn new(config: Config) -> Arc<Self> {
+        let Config {
+            token,
+            state_file,
+            registry,
+            backend,
+            timing,
+            limits,
+            idle_timeout,
+            require_token,
+            version,
+        } = config;
+        Arc::new(Self {
+            config: ConfigKept {
+                token,
+                state_file,
+                backend,
+                timing,
+                limits,
+                idle_timeout,
+                require_token,
+                version,
+            },
+            inner: Mutex::new(Inner { registry, browsers: BTreeMap::new(), port: 0 }),
+            shutdown: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            holders: AtomicUsize::new(0),
+            last_use: Mutex::new(Instant::now()),
+        })
+    }
+
+    pub fn token(&self) -> &Token {
+        &self.config.token
+    }
+
+    pub fn version(&self) -> &'static str {
+        self.config.version
+    }
+
+    /// Whether this browser's endpoint asks for the token.
+    pub fn needs_token(&self, browser: &Browser) -> bool {
+        self.config.require_token || browser.needs_token()
+    }
+
+    /// The browser of this name; made known if it is new, with `spec`, or what it was in earlier runs.
+    pub fn define(&self, name: &str, spec: Option<Spec>) -> Result<Arc<Browser>, HubError> {
+        registry::check_name(name)?;
+        let mut inner = self.inner();
+        if let Some(browser) = inner.browsers.get(name) {
+            return Ok(browser.clone());
+        }
+        let mut record = match inner.registry.get(name) {
+            Some(record) => record.clone(),
+            None => {
+                Record { port: 0, id: registry::new_id().map_err(HubError::NotSaved)?, spec: Spec::default() }
+            }
+        };
+        if let Some(spec) = spec {
+            record.spec = spec;
+        }
+        inner.registry.put(name, record.clone()).map_err(HubError::NotSaved)?;
+        let browser = Arc::new(Browser::new(
+            name.to_owned(),
+            record.id,
+            record.spec,
+            self.config.backend.clone(),
+            self.config.timing.clone(),
+            self.config.limits.clone(),
+            self.shutdown.clone(),
+            &self.tasks,
+        ));
+        inner.browsers.insert(name.to_owned(), browser.clone());
+        Ok(browser)
+    }
+
+    pub fn browser(&self, name: &str) -> Result<Arc<Browser>, HubError> {
+        self.inner().browsers.get(name).cloned().ok_or_else(|| HubError::NoSuchBrowser(name.to_owned()))
+    }
+
+    pub fn browsers(&self) -> Vec<Arc<Browser>> {
+        self.inner().browsers.values().cloned().collect()
+    }
+
+    /// Names and ports of earlier runs.
+    pub fn remembered(&self) -> Vec<(String, Record)> {
+        self.inner().registry.iter().map(|(name, record)| (name.clone(), record.clone())).collect()
+    }
+
+    pub fn port_of(&self, name: &str) -> u16 {
+        self.inner().registry.get(name).map_or(0, |record| record.port)
+    }
+
+    pub fn port(&self) -> u16 {
+        self.inner().port
+    }
+
+    /// Remembers where a browser listens, and tells the commands through the state file.
+    pub fn listens(&self, name: &str, port: u16) -> Result<(), HubError> {
+        {
+            let mut inner = self.inner();
+            if name == registry::DEFAULT {
+                inner.port = port;
+            }
+            if let Some(record) = inner.registry.get(name).cloned() {
+                inner.registry.put(name, Record { port, ..record }).map_err(HubError::NotSaved)?;
+            }
+        }
+        self.write_state()
+    }
+
+    /// Remembers what is behind a name from now on.
+    pub fn remember_spec(&self, name: &str, spec: &Spec) -> Result<(), HubError> {
+        {
+            let mut inner = self.inner();
+            if let Some(record) = inner.registry.get(name).cloned() {
+                let record = Record { spec: spec.clone(), ..record };
+                inner.registry.put(name, record).map_err(HubError::NotSaved)?;
+            }
+        }
+        self.write_state()
+    }
+
+    /// Ends a browser and forgets its name and port.
+    pub async fn forget(&self, name: &str) -> Result<(), HubError> {
+        let browser = self.browser(name)?;
+        browser.stop().await;
+        {
+            let mut inner = self.inner();
+            inner.browsers.remove(name);
+            inner.registry.remove(name).map_err(HubError::NotSaved)?;
+        }
+        self.write_state()
+    }
+
+    pub fn write_state(&self) -> Result<(), HubError> {
+        let state = {
+            let inner = self.inner();
+            if inner.port == 0 {
+                return Ok(());
+            }
+            let browsers = inner.browsers.values().map(|browser| BrowserEntry {
+                name: browser.name().to_owned(),
+                port: inner.registry.get(browser.name()).map_or(0, |record| record.port),
+                id: browser.id().to_owned(),
+                needs_token: self.needs_token(browser),
+            });
+            State {
+                port: inner.port,
+                pid: std::process::id(),
+                version: self.config.version.to_owned(),
+                token: self.config.token.as_str().to_owned(),
+                browsers: browsers.collect(),
+            }
+        };
+        statefile::write(&self.config.state_file, &state).map_err(HubError::NotSaved)
+    }
+
+    pub fn hold(self: &Arc<Self>) -> Hold {
+        self.holders.fetch_add(1, Ordering::Relaxed);
+        Hold(self.clone())
+    }
+
+    /// Somebody asked something.
+    pub fn touch(&self) {
+        *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn is_busy(&self) -> bool {
+        self.holders.load(Ordering::Relaxed) > 0
+            || self.inner().browsers.values().any(|browser| browser.is_in_use())
+    }
+
+    pub fn shutdown(&self) {
+        self.shutdown.cancel();
+    }
+
+    pub fn shutdown_token(&self) -> CancellationToken {
+        self.shutdown.clone()
+    }
+
+    /// Runs until the hub is told to leave or has been idle for long enough, then ends every browser
+    /// and removes the state file.
+    pub async fn run(&self) {
+        tokio::select! {
+            () = self.shutdown.cancelled() => {}
+            () = self.idle() => tracing::info!("idle; leaving"),
+        }
+        self.shutdown.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        if let Err(error) = statefile::remove(&self.config.state_file, std::process::id()) {
+            tracing::warn!(%error, "the state file could not be removed");
+        }
+    }
+
+    async fn idle(&self) {
+        let Some(limit) = self.config.idle_timeout else { return std::future::pending().await };
+        loop {
+            let since = self.last_use.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+            if self.is_busy() {
+                self.touch();
+            } else if since >= limit {
+                return;
+            }
+            // Often enough that leaving is late by a tenth at most.
+            tokio::time::sleep((limit / 10).clamp(Duration::from_millis(50), Duration::from_secs(10))).await;
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.holders.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,16 @@
+//! The hub: every browser, every client, and what connects them.
+//!
+//! This crate knows neither how a browser is started (backends) nor how a client reaches us (doors);
+//! it never touches the terminal, the environment or a home directory: all of that is passed in.
+
+pub mod auth;
+pub mod backend;
+pub mod browser;
+pub mod files;
+pub mod hub;
+pub mod registry;
+pub mod router;
+pub mod statefile;
+
+pub use browser::{Browser, Life};
+pub use hub::Hub;

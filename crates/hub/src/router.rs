@@ -1,0 +1,270 @@
+//! Many CDP clients on one link to a browser.
+//!
+//! Each client gets a session of its own at the browser (its root) and is from then on told apart by
+//! session ids alone; ids of commands need no rewriting, because Chromium answers per session. The
+//! router owns who owns which session, what is still unanswered, and who waits for a new target to
+//! start. It never looks into a message further than that.
+
+mod client;
+mod outbox;
+mod release;
+mod table;
+mod upstream;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bowline_wire::reply;
+use bowline_wire::{BrowserMessage, TargetId};
+use bytes::Bytes;
+use futures_util::{SinkExt, StreamExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::backend::{Link, LinkReader, LinkWriter, Outgoing};
+
+pub use client::{CdpClient, ClientId};
+pub use outbox::{CloseReason, Outbox};
+use table::{OwnCall, Table};
+use upstream::Upstream;
+
+/// Bounds that keep one client from harming the others.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Backlog at which a client that does not read is closed.
+    pub client_buffer: usize,
+    /// Bytes on their way to the browser, of all clients together; beyond it clients wait.
+    pub browser_buffer: usize,
+    /// How long a target is held for a client that does not release it.
+    pub longest_hold: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { client_buffer: 32 << 20, browser_buffer: 64 << 20, longest_hold: Duration::from_secs(3) }
+    }
+}
+
+/// Which session a client's root is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    Browser,
+    Page(TargetId),
+}
+
+/// A command of the hub that did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    #[error("the browser is gone")]
+    Closed,
+    #[error("{method} was not answered in {}s", after.as_secs())]
+    TimedOut { method: &'static str, after: Duration },
+    #[error("{method}: {message}")]
+    Refused { method: &'static str, code: i32, message: String },
+    #[error("{method}: unexpected answer: {source}")]
+    Unreadable { method: &'static str, source: serde_json::Error },
+}
+
+#[derive(Clone)]
+pub struct Router(Arc<Shared>);
+
+struct Shared {
+    table: Mutex<Table>,
+    upstream: Upstream,
+    limits: Limits,
+    max_outgoing: usize,
+    /// `Some` once the link has ended, with the reason.
+    closed: watch::Sender<Option<String>>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    born: Instant,
+    /// Milliseconds after `born` at which the browser was last heard.
+    heard: AtomicU64,
+    /// A client asked the browser to close: its end is no crash.
+    close_requested: AtomicBool,
+}
+
+impl Router {
+    /// Takes over the link. The tasks end with it, or with `close`.
+    pub fn start(link: Link, limits: Limits) -> Self {
+        let shared = Arc::new(Shared {
+            table: Mutex::default(),
+            upstream: Upstream::new(limits.browser_buffer),
+            limits,
+            max_outgoing: link.max_outgoing,
+            closed: watch::Sender::new(None),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            born: Instant::now(),
+            heard: AtomicU64::new(0),
+            close_requested: AtomicBool::new(false),
+        });
+        shared.tasks.spawn(read(shared.clone(), link.reader));
+        shared.tasks.spawn(write(shared.clone(), link.writer));
+        Self(shared)
+    }
+
+    /// A new client. Its root session exists at the browser when this returns.
+    pub async fn connect(&self, entry: Entry) -> Result<CdpClient, CallError> {
+        let (done, answer) = oneshot::channel();
+        let outbox = Arc::new(Outbox::new(self.0.limits.client_buffer));
+        let (method, params) = match &entry {
+            Entry::Browser => ("Target.attachToBrowserTarget", serde_json::json!({})),
+            Entry::Page(target) => {
+                ("Target.attachToTarget", serde_json::json!({"targetId": target, "flatten": true}))
+            }
+        };
+        self.send_own(method, &params, OwnCall::Attach { entry, outbox: outbox.clone(), done });
+        match answer.await {
+            Ok(Ok(id)) => Ok(CdpClient::new(self.clone(), id, outbox)),
+            Ok(Err(error)) => Err(CallError::Refused { method, code: error.code, message: error.message }),
+            Err(_) => Err(CallError::Closed),
+        }
+    }
+
+    /// A command of the hub on the browser's root session.
+    pub async fn call<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: impl Serialize,
+        within: Duration,
+    ) -> Result<R, CallError> {
+        let (done, answer) = oneshot::channel();
+        self.send_own(method, &params, OwnCall::Answer(done));
+        let text = match tokio::time::timeout(within, answer).await {
+            Ok(Ok(text)) => text,
+            Ok(Err(_)) => return Err(CallError::Closed),
+            Err(_) => return Err(CallError::TimedOut { method, after: within }),
+        };
+        match table::read_answer(&text) {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(error)) => Err(CallError::Refused { method, code: error.code, message: error.message }),
+            Err(source) => Err(CallError::Unreadable { method, source }),
+        }
+    }
+
+    fn send_own(&self, method: &str, params: &impl Serialize, call: OwnCall) {
+        // The id is taken and the command queued under one lock, so that `close` can miss no call.
+        let mut table = self.table();
+        if self.0.closed.borrow().is_some() {
+            return;
+        }
+        let id = table.own_call(call);
+        let body = Bytes::from(reply::command(id, method, params));
+        self.0.upstream.push_own(Outgoing { session: None, body });
+    }
+
+    pub fn client_count(&self) -> usize {
+        self.table().client_count()
+    }
+
+    /// How long the browser has been silent.
+    pub fn silence(&self) -> Duration {
+        let heard = Duration::from_millis(self.0.heard.load(Ordering::Relaxed));
+        self.0.born.elapsed().saturating_sub(heard)
+    }
+
+    pub fn close_was_requested(&self) -> bool {
+        self.0.close_requested.load(Ordering::Relaxed)
+    }
+
+    /// Resolves when the link has ended, with the reason.
+    pub async fn closed(&self) -> String {
+        let mut closed = self.0.closed.subscribe();
+        match closed.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone().unwrap_or_default(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// Answers everything that is still unanswered, closes every client with `reason`, ends the link.
+    pub fn close(&self, reason: &str) {
+        self.0.close(reason);
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.table()
+    }
+}
+
+impl Shared {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self, reason: &str) {
+        let mut table = self.table();
+        if self.closed.send_if_modified(|closed| {
+            let first = closed.is_none();
+            closed.get_or_insert_with(|| reason.to_owned());
+            first
+        }) {
+            table.close_all(reason);
+        }
+        drop(table);
+        self.stop.cancel();
+        self.tasks.close();
+    }
+}
+
+async fn read(shared: Arc<Shared>, mut reader: LinkReader) {
+    let reason = loop {
+        let next = tokio::select! {
+            biased;
+            () = shared.stop.cancelled() => return,
+            next = reader.next() => next,
+        };
+        match next {
+            Some(Ok(message)) => {
+                let heard = shared.born.elapsed().as_millis() as u64;
+                shared.heard.store(heard, Ordering::Relaxed);
+                deliver(&shared, message);
+            }
+            Some(Err(error)) => break format!("the connection to the browser broke: {error}"),
+            None => break "the browser closed the connection".to_owned(),
+        }
+    };
+    shared.close(&reason);
+}
+
+fn deliver(shared: &Arc<Shared>, message: Bytes) {
+    let Ok(text) = std::str::from_utf8(&message) else {
+        tracing::warn!("the browser sent a message that is not UTF-8; dropped");
+        return;
+    };
+    let Some(envelope) = BrowserMessage::parse(text) else {
+        tracing::warn!(bytes = text.len(), "the browser sent a message that is not CDP; dropped");
+        return;
+    };
+    for command in shared.table().deliver(&message, text, &envelope) {
+        shared.upstream.push_own(command);
+    }
+}
+
+async fn write(shared: Arc<Shared>, mut writer: LinkWriter) {
+    let mut batch = Vec::new();
+    let work = async {
+        loop {
+            shared.upstream.take(&mut batch).await;
+            for queued in batch.drain(..) {
+                writer.feed(queued.message).await?;
+            }
+            writer.flush().await?;
+        }
+    };
+    let result: std::io::Result<()> = tokio::select! {
+        biased;
+        () = shared.stop.cancelled() => return,
+        result = work => result,
+    };
+    if let Err(error) = result {
+        shared.close(&format!("the connection to the browser broke: {error}"));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! One client of a browser, as a door sees it.
+
+use std::sync::Arc;
+
+use bowline_wire::Command;
+use bytes::Bytes;
+
+use super::table::Decision;
+use super::{Outbox, Router};
+use crate::backend::Outgoing;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientId(pub(super) u64);
+
+/// A connection that behaves like a WebSocket of its own to the browser. Dropping it leaves the browser
+/// as Chromium leaves a closed connection: its sessions end, what it paused goes on.
+pub struct CdpClient {
+    router: Router,
+    id: ClientId,
+    outbox: Arc<Outbox>,
+}
+
+impl CdpClient {
+    pub(super) fn new(router: Router, id: ClientId, outbox: Arc<Outbox>) -> Self {
+        Self { router, id, outbox }
+    }
+
+    pub fn id(&self) -> ClientId {
+        self.id
+    }
+
+    pub fn outbox(&self) -> Arc<Outbox> {
+        self.outbox.clone()
+    }
+
+    /// Sends one message to the browser. Waits while the browser is behind. A message that is no
+    /// command, or not this client's to send, is answered at once.
+    pub async fn send(&self, text: Bytes) {
+        let Ok(message) = std::str::from_utf8(&text) else { return };
+        let command = match Command::parse(message) {
+            Ok(command) => command,
+            Err(malformed) => return self.outbox.push(Bytes::from(malformed.reply())),
+        };
+        let body = command.body(&text);
+        let budget = self.router.0.upstream.reserve(body.len()).await;
+        if command.session.is_none() && command.method == "Browser.close" {
+            self.router.0.close_requested.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+        // Decided and queued under one lock: the order of commands is the order of bookkeeping.
+        let mut table = self.router.table();
+        match table.command(self.id, &command, body, self.router.0.max_outgoing) {
+            Decision::Send(messages) => {
+                let mut budget = Some(budget);
+                for message in messages {
+                    self.forward(message, budget.take());
+                }
+            }
+            Decision::Answered => {}
+            Decision::Held(target) => {
+                drop(table);
+                self.release_later(target);
+            }
+        }
+    }
+
+    fn forward(&self, message: Outgoing, budget: Option<tokio::sync::OwnedSemaphorePermit>) {
+        match budget {
+            Some(budget) => self.router.0.upstream.push(message, budget),
+            None => self.router.0.upstream.push_own(message),
+        }
+    }
+
+    /// A client that never releases must not hold the target for the others for ever.
+    fn release_later(&self, target: bowline_wire::TargetId) {
+        let shared = self.router.0.clone();
+        self.router.0.tasks.spawn(async move {
+            let hold = shared.limits.longest_hold;
+            tokio::select! {
+                () = shared.stop.cancelled() => {}
+                () = tokio::time::sleep(hold) => {
+                    for message in shared.table().give_up_waiting(&target) {
+                        shared.upstream.push_own(message);
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Drop for CdpClient {
+    fn drop(&mut self) {
+        let (root, released) = self.router.table().leave(self.id);
+        for message in released {
+            self.router.0.upstream.push_own(message);
+        }
+        if let Some(root) = root {
+            let params = serde_json::json!({ "sessionId": root });
+            self.router.send_own("Target.detachFromTarget", &params, super::table::OwnCall::Ignore);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// What the suite knows about the machine: where the binary and the browser are, and which
+// flags keep Chromium quiet. Everything else receives these values from here.
+import { accessSync, constants } from 'node:fs';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const E2E = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** With E2E_TARGET=direct the client tests talk to a plain Chromium: that is the reference. */
+export const DIRECT = process.env.E2E_TARGET === 'direct';
+
+/** For tests of what only a hub does: `test(name, hubOnly, fn)`. */
+export const hubOnly = { skip: DIRECT ? 'needs a hub' : false };
+
+export const BOWLINE = resolve(E2E, process.env.BOWLINE_BIN ?? '../../target/debug/bowline');
+
+export const QUIET_FLAGS = [
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+];
+
+function executable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function findChromium() {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+  for (const dir of (process.env.PATH ?? '').split(delimiter)) {
+    for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+      const path = join(dir, name);
+      if (executable(path)) return path;
+    }
+  }
+  throw new Error('no Chromium found: set CHROMIUM or add it to PATH');
+}
+
+export const CHROMIUM = findChromium();

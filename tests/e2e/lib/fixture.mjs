@@ -1,0 +1,26 @@
+// What most test files begin with: one site and one target, ended when the file ends.
+import { after, before } from 'node:test';
+import { startTarget } from './hub.mjs';
+import { Site } from './site.mjs';
+
+/**
+ * Gives {site, target}, filled before the file's first test. `open(at)` and `close(at)` add the
+ * file's own things: one hook each, because hooks at the top of a file do not wait for each other.
+ */
+export function fixture({ target = true, env, open, close } = {}) {
+  const at = {};
+  before(async () => {
+    at.site = await Site.start();
+    if (target) at.target = await startTarget({ env });
+    await open?.(at);
+  });
+  after(async () => {
+    try {
+      await close?.(at);
+    } finally {
+      await at.target?.stop();
+      await at.site?.stop();
+    }
+  });
+  return at;
+}

@@ -1,0 +1,184 @@
+//! The report: rows with their bars, as a table of at most 80 columns, as JSON and as
+//! docs/BENCHMARKS.md. Knows nothing of how a row was measured.
+
+use std::fmt::Write as _;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::machine::Machine;
+
+/// What a row must reach.
+#[derive(Clone, Copy)]
+pub enum Bar {
+    RatioAtMost(f64),
+    RatioAtLeast(f64),
+    /// A limit on the value itself, in the row's unit.
+    AtMost(f64),
+}
+
+#[derive(Serialize)]
+pub struct Row {
+    name: String,
+    unit: &'static str,
+    direct: Option<f64>,
+    bowline: f64,
+    ratio: Option<f64>,
+    bar: Option<Bar>,
+    pass: Option<bool>,
+}
+
+impl Row {
+    /// A row that has both sides.
+    pub fn compared(
+        name: impl Into<String>,
+        unit: &'static str,
+        direct: f64,
+        bowline: f64,
+        ratio: f64,
+        bar: Option<Bar>,
+    ) -> Self {
+        Self::new(name.into(), unit, Some(direct), bowline, Some(ratio), bar)
+    }
+
+    /// A row that only the hub has.
+    pub fn hub_only(name: &str, unit: &'static str, bowline: f64, bar: Option<Bar>) -> Self {
+        Self::new(name.into(), unit, None, bowline, None, bar)
+    }
+
+    fn new(
+        name: String,
+        unit: &'static str,
+        direct: Option<f64>,
+        bowline: f64,
+        ratio: Option<f64>,
+        bar: Option<Bar>,
+    ) -> Self {
+        let ratio_or_nan = ratio.unwrap_or(f64::NAN);
+        // Comparisons with NaN are false, so what could not be measured has not passed.
+        let pass = bar.map(|bar| match bar {
+            Bar::RatioAtMost(limit) => ratio_or_nan <= limit,
+            Bar::RatioAtLeast(limit) => ratio_or_nan >= limit,
+            Bar::AtMost(limit) => bowline <= limit,
+        });
+        Self { name, unit, direct, bowline, ratio, bar, pass }
+    }
+
+    pub fn missed(&self) -> bool {
+        self.pass == Some(false)
+    }
+
+    /// Name, direct, bowline, ratio, bar, verdict.
+    fn cells(&self) -> [String; 6] {
+        [
+            format!("{} ({})", self.name, self.unit),
+            self.direct.map_or_else(String::new, number),
+            number(self.bowline),
+            self.ratio.map_or_else(String::new, |ratio| format!("{ratio:.3}")),
+            self.bar.map_or_else(String::new, Bar::shown),
+            match self.pass {
+                Some(true) => "pass".to_owned(),
+                Some(false) => "FAIL".to_owned(),
+                None => String::new(),
+            },
+        ]
+    }
+}
+
+impl Bar {
+    fn shown(self) -> String {
+        match self {
+            Self::RatioAtMost(limit) => format!("<= {limit:.2}"),
+            Self::RatioAtLeast(limit) => format!(">= {limit:.2}"),
+            Self::AtMost(limit) => format!("<= {limit:.0}"),
+        }
+    }
+}
+
+impl Serialize for Bar {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (of, rule, limit) = match *self {
+            Self::RatioAtMost(limit) => ("ratio", "at most", limit),
+            Self::RatioAtLeast(limit) => ("ratio", "at least", limit),
+            Self::AtMost(limit) => ("bowline", "at most", limit),
+        };
+        json!({"of": of, "rule": rule, "limit": limit}).serialize(serializer)
+    }
+}
+
+const HEADINGS: [&str; 6] = ["measured", "direct", "bowline", "ratio", "bar", ""];
+
+/// The table for the terminal.
+pub fn table(rows: &[Row]) -> String {
+    let mut text = String::new();
+    let cells = std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().map(Row::cells));
+    for [name, direct, bowline, ratio, bar, verdict] in cells {
+        let line = format!("{name:<36}{direct:>10}{bowline:>10}{ratio:>8}  {bar:<8}{verdict:<4}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+pub fn json(machine: &Machine, rounds: usize, quick: bool, rows: &[Row], samples: &Value) -> Value {
+    json!({"machine": machine, "rounds": rounds, "quick": quick, "rows": rows, "samples": samples})
+}
+
+/// The whole of docs/BENCHMARKS.md.
+pub fn markdown(machine: &Machine, rounds: usize, quick: bool, rows: &[Row]) -> String {
+    let mut text = String::from(
+        "# Benchmarks\n\nWritten by `cargo xtask bench --update-docs`; do not edit.\n\n\
+         Both sides are measured in one run, alternating round by round (A B, B A, ...), with the same\n\
+         browser and the same raw WebSocket client; both are started afresh every few rounds. A ratio is\n\
+         the median over rounds of Bowline divided by direct Chromium (p99: of all samples together).\n\
+         Below 1 is better for times, above 1 for rates.\n\n",
+    );
+    let _ = writeln!(text, "| machine | |\n| --- | --- |");
+    for (name, value) in machine.lines() {
+        let _ = writeln!(text, "| {name} | {value} |");
+    }
+    let kind = if quick { " (quick)" } else { "" };
+    let _ = writeln!(text, "| rounds | {rounds}{kind} |\n");
+    let _ = writeln!(text, "| {} |\n| --- | ---: | ---: | ---: | --- | --- |", HEADINGS.join(" | "));
+    for row in rows {
+        let _ = writeln!(text, "| {} |", row.cells().join(" | "));
+    }
+    text
+}
+
+/// Three significant digits for small numbers, none after the point for large ones.
+fn number(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_fits_eighty_columns() {
+        let name = "connectOverCDP, 50 tabs";
+        let rows = [
+            Row::compared(name, "ms", 123_456_789.0, 123_456_789.0, 99.999, Some(Bar::RatioAtLeast(0.95))),
+            Row::hub_only("bowline endpoint, fastest", "ms", 3.21, None),
+        ];
+        assert!(table(&rows).lines().all(|line| line.len() <= 80), "{}", table(&rows));
+    }
+
+    #[test]
+    fn what_could_not_be_measured_has_missed_its_bar() {
+        assert!(Row::compared("x", "ms", 1.0, 1.0, f64::NAN, Some(Bar::RatioAtMost(1.1))).missed());
+        assert!(Row::hub_only("x", "MiB", f64::NAN, Some(Bar::AtMost(12.0))).missed());
+        assert!(!Row::hub_only("x", "MiB", f64::NAN, None).missed());
+    }
+
+    #[test]
+    fn bars_hold_at_their_limit() {
+        assert!(!Row::compared("x", "us", 1.0, 1.1, 1.10, Some(Bar::RatioAtMost(1.10))).missed());
+        assert!(Row::compared("x", "/s", 1.0, 0.9, 0.94, Some(Bar::RatioAtLeast(0.95))).missed());
+        assert!(Row::hub_only("x", "MiB", 12.1, Some(Bar::AtMost(12.0))).missed());
+    }
+}

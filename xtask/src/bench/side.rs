@@ -1,0 +1,195 @@
+//! The two sides of the comparison: a Chromium with a debugging port of its own, and a hub that
+//! launches one. Each lives in its own temporary directories and is ended by its pid.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::{sleep, timeout};
+
+use super::cdp;
+
+/// What both browsers get. The hub adds the switches that it gives every browser.
+const FLAGS: [&str; 7] = [
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-default-browser-check",
+];
+const START_LIMIT: Duration = Duration::from_secs(30);
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+pub struct Side {
+    pub port: u16,
+    pub pid: u32,
+    child: Child,
+    /// Kept open: a hub that writes to a closed stdout would end.
+    _stdout: Option<BufReader<ChildStdout>>,
+    home: TempDir,
+}
+
+impl Side {
+    /// Starts a Chromium that listens on a port by itself.
+    pub async fn direct(browser: &Path) -> Result<Self> {
+        let home = home()?;
+        let profile = home.path().join("profile");
+        let mut command = Command::new(browser);
+        isolate(&mut command, home.path())?;
+        command.args(FLAGS).args(["--headless=new", "--remote-debugging-port=0"]);
+        if rustix::process::geteuid().is_root() {
+            command.arg("--no-sandbox");
+        }
+        command.arg(format!("--user-data-dir={}", profile.display())).arg("about:blank");
+        let child = command.stdout(Stdio::null()).spawn().context("cannot start the browser")?;
+        let pid = child.id().context("the browser ended at once")?;
+        let mut side = Self { port: 0, pid, child, _stdout: None, home };
+        let found = timeout(START_LIMIT, active_port(&profile.join("DevToolsActivePort"))).await;
+        side.port = match found {
+            Ok(port) => port,
+            Err(_) => bail!("the browser opened no port in time{}", side.last_words()),
+        };
+        Ok(side)
+    }
+
+    /// Starts a hub. Its browser is launched by the first request.
+    pub async fn hub(bowline: &Path, browser: &Path) -> Result<Self> {
+        let home = home()?;
+        let mut command = bowline_command(bowline, browser, home.path())?;
+        command.args(["serve", "--json"]).stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", bowline.display()))?;
+        let pid = child.id().context("the hub ended at once")?;
+        let mut stdout = BufReader::new(child.stdout.take().context("the hub has no stdout")?);
+        let mut line = String::new();
+        let read = timeout(START_LIMIT, stdout.read_line(&mut line)).await;
+        let mut side = Self { port: 0, pid, child, _stdout: Some(stdout), home };
+        let ready = read.is_ok().then(|| serde_json::from_str::<Value>(&line).ok()).flatten();
+        let port = ready.as_ref().and_then(|ready| ready.get("port")?.as_u64());
+        side.port = match port {
+            Some(port) => u16::try_from(port)?,
+            None => bail!("the hub did not say its port, but {line:?}{}", side.last_words()),
+        };
+        Ok(side)
+    }
+
+    /// The WebSocket URL of the browser. The hub launches it for this.
+    pub async fn browser_url(&self) -> Result<String> {
+        cdp::text(&self.version().await?, "webSocketDebuggerUrl")
+    }
+
+    /// Name and version of the browser.
+    pub async fn product(&self) -> Result<String> {
+        cdp::text(&self.version().await?, "Browser")
+    }
+
+    async fn version(&self) -> Result<Value> {
+        timeout(START_LIMIT, cdp::get_json(self.port, "/json/version")).await.context("no answer in time")?
+    }
+
+    pub fn http_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// A `bowline` command that talks to this hub.
+    pub fn bowline(&self, bowline: &Path, browser: &Path) -> Result<Command> {
+        bowline_command(bowline, browser, self.home.path())
+    }
+
+    /// Resident memory of the process itself, in bytes.
+    pub fn resident(&self) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        Ok(kib.with_context(|| format!("process {} has no VmRSS", self.pid))? * 1024)
+    }
+
+    /// Asks the process to end, then makes it, and removes its directories.
+    pub async fn stop(mut self) -> Result<()> {
+        if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
+            // It may have ended already; then waiting returns at once.
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+        }
+        if timeout(STOP_LIMIT, self.child.wait()).await.is_err() {
+            eprintln!("process {} did not end within {} s of SIGTERM", self.pid, STOP_LIMIT.as_secs());
+            self.child.kill().await?;
+        }
+        // Children of a browser write into its profile for a moment after it has gone.
+        for _ in 0..20 {
+            if fs::remove_dir_all(self.home.path()).is_ok() || !self.home.path().exists() {
+                break;
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+        Ok(())
+    }
+
+    fn last_words(&self) -> String {
+        let text = fs::read_to_string(self.home.path().join("stderr")).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        format!("; its last words:\n{}", lines[lines.len().saturating_sub(10)..].join("\n"))
+    }
+}
+
+fn home() -> Result<TempDir> {
+    Ok(tempfile::Builder::new().prefix("bowline-bench-").tempdir()?)
+}
+
+fn bowline_command(bowline: &Path, browser: &Path, home: &Path) -> Result<Command> {
+    let mut command = Command::new(bowline);
+    isolate(&mut command, home)?;
+    command.env("BOWLINE_PORT", "0").env("BOWLINE_BROWSER", browser).env("BOWLINE_ARGS", FLAGS.join(" "));
+    Ok(command)
+}
+
+/// Gives a process directories of its own, and no settings of the user's.
+fn isolate(command: &mut Command, home: &Path) -> Result<()> {
+    let ours = env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| name.to_string_lossy().starts_with("BOWLINE_")) {
+        command.env_remove(name);
+    }
+    let directories = [
+        ("HOME", "home"),
+        ("XDG_CONFIG_HOME", "config"),
+        ("XDG_DATA_HOME", "data"),
+        ("XDG_STATE_HOME", "state"),
+        ("XDG_CACHE_HOME", "cache"),
+        ("XDG_RUNTIME_DIR", "run"),
+        ("TMPDIR", "tmp"),
+    ];
+    for (variable, name) in directories {
+        let directory = home.join(name);
+        make_private(&directory)?;
+        command.env(variable, directory);
+    }
+    let stderr = fs::File::options().create(true).append(true).open(home.join("stderr"))?;
+    command.stdin(Stdio::null()).stderr(stderr).kill_on_drop(true);
+    Ok(())
+}
+
+fn make_private(directory: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    Ok(())
+}
+
+async fn active_port(file: &PathBuf) -> u16 {
+    loop {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        // The second line is written after the port, so a file with two lines is whole.
+        let mut lines = text.lines();
+        if let (Some(Ok(port)), Some(_)) = (lines.next().map(str::parse), lines.next()) {
+            return port;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+}

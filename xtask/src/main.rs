@@ -1,0 +1,57 @@
+//! The commands of this checkout: `cargo xtask run`, `test` and `bench`. This file owns the command
+//! line and the exit code; each command has a file of its own.
+
+mod bench;
+mod browser;
+mod install;
+mod node;
+mod run;
+mod steps;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+const EXAMPLES: &str = "Examples:
+  cargo xtask run                     install a browser if there is none, build, show the demo
+  cargo xtask test                    install what the tests need, then run all of them
+  cargo xtask test --only clippy      one part: fmt, clippy, unit or e2e
+  cargo xtask test --no-install       install nothing; say what is missing
+  cargo xtask bench                   compare Bowline with a direct Chromium
+  cargo xtask bench --quick           the same in about a minute, less exact
+  cargo xtask bench --update-docs     also rewrite docs/BENCHMARKS.md
+
+Exit codes: 0 all went well, 1 a step failed or a bar was missed, 2 wrong usage.";
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make sure a browser is there, build the release binary and run `bowline demo`
+    Run(run::Args),
+    /// Install what the tests need, then format check, clippy, unit and end-to-end tests
+    Test(test::Args),
+    /// Compare Bowline with a direct Chromium, side by side in one run
+    Bench(bench::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Test(args) => test::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("\nFAILED: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `cargo xtask test`: installs what the tests need, then runs all of them in the order in which they
+//! fail fastest. Everything is built once: one profile, one target directory, one set of features.
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+
+use crate::install::Permission;
+use crate::node::Node;
+use crate::{browser, steps};
+
+/// The workspace is always chosen whole and with these features, also where one binary would do:
+/// a different choice would give the dependencies other features, and build them a second time.
+const WORKSPACE: [&str; 3] = ["--workspace", "--features", "xtask/bench"];
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Install nothing; say what is missing
+    #[arg(long)]
+    no_install: bool,
+
+    /// Run only this part (may be given several times)
+    #[arg(long, value_name = "PART")]
+    only: Vec<Part>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// cargo fmt --check
+    Fmt,
+    /// cargo clippy, warnings are errors
+    Clippy,
+    /// Unit and integration tests of the crates
+    Unit,
+    /// tests/e2e: real browsers and published clients against the binary
+    E2e,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let start = Instant::now();
+    let permission = if args.no_install { Permission::OnlyReport } else { Permission::Install };
+    let wanted = |part| args.only.is_empty() || args.only.contains(&part);
+
+    let mut node = None;
+    if wanted(Part::Fmt) {
+        ensure_component("rustfmt", "fmt", permission)?;
+    }
+    if wanted(Part::Clippy) {
+        ensure_component("clippy", "clippy", permission)?;
+    }
+    if wanted(Part::Unit) || wanted(Part::E2e) {
+        browser::ensure(permission)?;
+    }
+    if wanted(Part::E2e) {
+        node = Some(Node::ensure(permission)?);
+    }
+
+    if wanted(Part::Fmt) {
+        steps::step("fmt", steps::cargo().args(["fmt", "--all", "--check"]))?;
+    }
+    if wanted(Part::Clippy) {
+        let mut clippy = steps::cargo();
+        clippy.arg("clippy").args(WORKSPACE).args(["--all-targets", "--", "-D", "warnings"]);
+        steps::step("clippy", &mut clippy)?;
+    }
+    if wanted(Part::Unit) || wanted(Part::E2e) {
+        let mut build = steps::cargo();
+        build.arg("build").args(WORKSPACE).args(["--bin", "bowline"]);
+        if wanted(Part::Unit) {
+            build.arg("--tests");
+        }
+        steps::step("build", &mut build)?;
+    }
+    if wanted(Part::Unit) {
+        steps::step("unit", &mut unit_tests())?;
+    }
+    if let Some(node) = node {
+        end_to_end(&node)?;
+    }
+    println!("\nAll passed in {}.", steps::seconds(start.elapsed()));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn unit_tests() -> Command {
+    let mut command = steps::cargo();
+    if steps::output(steps::cargo().args(["nextest", "--version"])).is_some() {
+        command.args(["nextest", "run"]);
+    } else {
+        println!(
+            "\ncargo-nextest is not installed (cargo install cargo-nextest --locked); cargo test will do."
+        );
+        command.args(["test", "--lib", "--bins", "--tests"]);
+    }
+    command.args(WORKSPACE);
+    command
+}
+
+fn end_to_end(node: &Node) -> Result<()> {
+    let e2e = node.ensure_packages()?;
+    let mut npm = node.command("npm");
+    npm.arg("test").current_dir(e2e).env("BOWLINE_BIN", steps::bowline("debug")?);
+    steps::step("e2e", &mut npm)
+}
+
+/// rustup's minimal profile has neither rustfmt nor clippy.
+fn ensure_component(component: &str, subcommand: &str, permission: Permission) -> Result<()> {
+    if steps::output(steps::cargo().args([subcommand, "--version"])).is_some() {
+        return Ok(());
+    }
+    let by_hand = format!("install by hand: rustup component add {component}");
+    if permission == Permission::OnlyReport || steps::output_of("rustup", &["--version"]).is_none() {
+        bail!("{component} is missing; {by_hand}");
+    }
+    println!("\nInstalling the Rust component {component}");
+    steps::step(component, Command::new("rustup").args(["component", "add", component]))
+}
