@@ -39,6 +39,13 @@ pub(crate) fn explain(program: &str, profile: &str, exit: &Exit) -> StartError {
             "launch with --no-sandbox if you trust the pages, or run as an ordinary user",
         );
     }
+    if found("Socket path too long") || found("File name too long") {
+        return error(
+            "path_too_long",
+            format!("{program} cannot put its socket below the temporary directory, whose path is too long"),
+            "set TMPDIR to a shorter directory, such as /tmp",
+        );
+    }
     let tail = tail(stderr);
     let said = if tail.is_empty() { String::new() } else { format!("; it said:\n{tail}") };
     error(

@@ -19,6 +19,10 @@ use crate::{Backends, Transport, socket};
 #[cfg(target_os = "linux")]
 const ENOUGH_SHARED_MEMORY: u64 = 256 << 20;
 
+/// `/org.chromium.Chromium.AbCdEf/SingletonSocket`, and what a path of a socket may have in all.
+const SOCKET_BELOW: usize = 46;
+const LONGEST_SOCKET: usize = 103;
+
 pub(crate) const PIPE_FLAG: &str = "--remote-debugging-pipe";
 pub(crate) const PORT_FLAG: &str = "--remote-debugging-port=0";
 const ACTIVE_PORT: &str = "DevToolsActivePort";
@@ -78,6 +82,10 @@ impl Backends {
         command.args(flags.build()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
+        if spec.profile.is_none() && profile.as_os_str().len() + SOCKET_BELOW <= LONGEST_SOCKET {
+            // What it leaves in its temporary directory after a crash then goes with the profile.
+            command.env("TMPDIR", profile);
+        }
         command
     }
 

@@ -26,7 +26,7 @@ impl Profiles {
     /// `temporary` holds the run directories of all hubs of this user, `kept` the named profiles.
     pub fn open(temporary: &Path, kept: &Path) -> io::Result<Self> {
         files::private_dir(temporary)?;
-        let run = temporary.join(format!("run-{}", registry::new_id()?));
+        let run = temporary.join(format!("run-{}", short_id()?));
         files::private_dir(&run)?;
         let lock = files::open_private(&run.join(LOCK))?;
         lock.try_lock().map_err(io::Error::other)?;
@@ -34,7 +34,7 @@ impl Profiles {
     }
 
     pub(crate) fn temporary(&self) -> io::Result<PathBuf> {
-        let dir = self.run.join(format!("profile-{}", registry::new_id()?));
+        let dir = self.run.join(format!("profile-{}", short_id()?));
         files::private_dir(&dir)?;
         Ok(dir)
     }
@@ -57,6 +57,11 @@ impl Profiles {
             tracing::warn!(%error, "the run directory could not be removed");
         }
     }
+}
+
+/// Short, because Chromium puts a socket below, whose path may have some hundred characters at most.
+fn short_id() -> io::Result<String> {
+    Ok(registry::new_id()?[..8].to_owned())
 }
 
 /// Removes a profile. Children of the browser may still be writing, so it tries for a while.

@@ -8,6 +8,7 @@ use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bowline_hub::Browser;
 use bowline_hub::backend::StartError;
+use bowline_hub::browser::ConnectError;
 use bowline_hub::router::{CallError, Entry, Router};
 use bowline_wire::TargetId;
 use bowline_wire::cdp::{CreatedTarget, TargetInfo, TargetInfos};
@@ -103,16 +104,18 @@ async fn connect(
         SocketPath::Browser(Some(_)) => return StatusCode::NOT_FOUND.into_response(),
         SocketPath::Page(id) => Entry::Page(TargetId::new(id)),
     };
-    let client = match browser.ready().await {
-        Ok(router) => router.connect(entry.clone()).await,
-        Err(error) => return not_started(&error),
-    };
-    let client = match (client, entry) {
-        (Ok(client), _) => client,
-        (Err(CallError::Refused { .. }), Entry::Page(target)) => {
-            return answer(StatusCode::NOT_FOUND, format!("No such target id: {target}"));
+    let client = match browser.connect(entry.clone()).await {
+        Ok(client) => client,
+        Err(ConnectError::NotStarted(error)) => return not_started(&error),
+        Err(ConnectError::Refused(error)) => {
+            return match (error, entry) {
+                (CallError::Refused { .. }, Entry::Page(target)) => {
+                    // Chromium's own status for it.
+                    answer(StatusCode::INTERNAL_SERVER_ERROR, format!("No such target id: {target}"))
+                }
+                (error, _) => gone(&error),
+            };
         }
-        (Err(error), _) => return gone(&error),
     };
     let (response, on_upgrade) = handshake.accept();
     let max_message = door.max_message;

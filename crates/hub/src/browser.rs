@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backend::{Backend, Spec, StartError};
-use crate::router::{Limits, Router};
+use crate::router::{CallError, CdpClient, Entry, Limits, Router};
 
 pub use life::Life;
 
@@ -70,6 +70,15 @@ impl Snapshot {
     pub fn clients(&self) -> usize {
         self.router.as_ref().map_or(0, Router::client_count)
     }
+}
+
+/// Why a client did not get its place at the browser.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error(transparent)]
+    NotStarted(#[from] StartError),
+    #[error(transparent)]
+    Refused(#[from] CallError),
 }
 
 pub struct Browser {
@@ -150,13 +159,26 @@ impl Browser {
     pub async fn ready(&self) -> Result<Router, StartError> {
         {
             let snapshot = self.snapshot.borrow();
-            if let (Life::Ready, Some(router)) = (snapshot.life, &snapshot.router) {
+            // A router that has just closed is ahead of the life that is about to follow.
+            if let (Life::Ready, Some(router)) = (snapshot.life, &snapshot.router)
+                && !router.is_closed()
+            {
                 return Ok(router.clone());
             }
         }
         let (answer, result) = oneshot::channel();
         self.ask(Ask::Ready(answer)).await;
         result.await.unwrap_or_else(|_| Err(hub_leaves()))
+    }
+
+    /// A new client of the running browser, which is launched if need be. One that is lost just at
+    /// this moment is replaced by the next.
+    pub async fn connect(&self, entry: Entry) -> Result<CdpClient, ConnectError> {
+        let router = self.ready().await?;
+        match router.connect(entry.clone()).await {
+            Err(CallError::Closed) => Ok(self.ready().await?.connect(entry).await?),
+            other => Ok(other?),
+        }
     }
 
     /// Runs it with `spec`. A running browser of the same spec stays; `again` replaces it all the same.

@@ -172,6 +172,10 @@ impl Router {
         self.0.close_requested.load(Ordering::Relaxed)
     }
 
+    pub fn is_closed(&self) -> bool {
+        self.0.closed.borrow().is_some()
+    }
+
     /// Resolves when the link has ended, with the reason.
     pub async fn closed(&self) -> String {
         let mut closed = self.0.closed.subscribe();

@@ -30,13 +30,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let start = Instant::now();
-    let results = runtime.block_on(async {
-        tokio::select! {
-            results = contest(args) => results,
-            // Everything that was started is ended when its handle is dropped.
-            _ = tokio::signal::ctrl_c() => bail!("interrupted"),
-        }
-    })?;
+    let results = runtime.block_on(contest(args))?;
     publish(args, &results)?;
     println!("Took {}.", steps::seconds(start.elapsed()));
     let missed = results.rows.iter().filter(|row| row.missed()).count();

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::cdp::Cdp;
 use super::report::{Bar, Row};
-use super::side::Side;
+use super::side::{Side, interruptible};
 use super::stats;
 
 const CLIENTS: usize = 1_000;
@@ -25,7 +25,7 @@ const SETTLE: Duration = Duration::from_secs(2);
 pub async fn measure(bowline: &Path, browser: &Path, quick: bool) -> Result<Vec<Row>> {
     allow_many_files()?;
     let hub = Side::hub(bowline, browser).await?;
-    let rows = measure_hub(&hub, bowline, browser, quick).await;
+    let rows = interruptible(measure_hub(&hub, bowline, browser, quick)).await;
     hub.stop().await?;
     rows
 }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::cdp::Page;
 use super::connect::{self, Client};
 use super::measures::{Measure, Scale};
-use super::side::Side;
+use super::side::{Side, interruptible};
 
 /// No single measurement takes this long unless something hangs.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -58,7 +58,7 @@ pub async fn run(setup: &Setup<'_>, number: usize, tally: &mut Tally) -> Result<
             return Err(error);
         }
     };
-    let result = compare(setup, number, [&direct, &other], tally).await;
+    let result = interruptible(compare(setup, number, [&direct, &other], tally)).await;
     direct.stop().await?;
     other.stop().await?;
     result

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout};
 
 use super::cdp;
@@ -137,6 +138,16 @@ impl Side {
         let text = fs::read_to_string(self.home.path().join("stderr")).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         format!("; its last words:\n{}", lines[lines.len().saturating_sub(10)..].join("\n"))
+    }
+}
+
+/// Runs `work`, which uses some sides, until Ctrl-C or SIGTERM. The caller then stops them as usual.
+pub async fn interruptible<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        result = work => result,
+        _ = tokio::signal::ctrl_c() => bail!("interrupted"),
+        _ = terminate.recv() => bail!("terminated"),
     }
 }
 

@@ -134,11 +134,12 @@ impl Task {
 
     /// Gives the running browser, or joins the launch, or begins one.
     fn want(&mut self, answer: Answer<Router>) {
-        if let Some(running) = &self.running {
+        if let Some(running) = self.running.as_ref().filter(|running| !running.router.is_closed()) {
             let _ = answer.send(Ok(running.router.clone()));
             return;
         }
-        if self.launch.is_none() {
+        // With a running browser whose end is still to be taken in, the waiting begins here too.
+        if self.launch.is_none() && self.running.is_none() {
             match self.breaker.verdict() {
                 Verdict::After(delay) => self.begin(delay),
                 Verdict::Open { deaths, remaining } => {
@@ -193,14 +194,20 @@ impl Task {
         let Some(running) = self.running.take() else { return };
         let asked = running.router.close_was_requested() && !matches!(end, End::Hung(_));
         let lived = running.ready_at.elapsed();
+        let life = if asked { Life::Stopped } else { Life::Lost };
+        // Told before it is buried, which takes a while: nobody is to be sent to what has gone.
+        self.publish(life, None);
         let reason = running.bury(end).await;
         if asked {
             tracing::info!(browser = self.name, "closed by a client");
-            self.publish(Life::Stopped, Some("a client closed the browser".to_owned()));
+            self.publish(life, Some("a client closed the browser".to_owned()));
         } else {
             tracing::warn!(browser = self.name, reason, "lost");
             self.breaker.died(lived);
-            self.publish(Life::Lost, Some(reason));
+            self.publish(life, Some(reason));
+        }
+        for answer in std::mem::take(&mut self.waiting) {
+            self.want(answer);
         }
     }
 

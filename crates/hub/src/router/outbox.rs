@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 /// A reader that took nothing for this long is not reading.
 const STALLED: Duration = Duration::from_millis(250);
@@ -45,6 +46,7 @@ pub struct Outbox {
     limit: usize,
     inner: Mutex<Inner>,
     changed: Notify,
+    overflow: CancellationToken,
     born: Instant,
     /// Milliseconds after `born` at which the client last took bytes.
     progress: AtomicU64,
@@ -63,6 +65,7 @@ impl Outbox {
             limit,
             inner: Mutex::default(),
             changed: Notify::new(),
+            overflow: CancellationToken::new(),
             born: Instant::now(),
             progress: AtomicU64::new(0),
         }
@@ -81,6 +84,7 @@ impl Outbox {
             inner.queue = VecDeque::new();
             inner.bytes = 0;
             inner.closed = Some(CloseReason::too_slow(text));
+            self.overflow.cancel();
         } else {
             inner.bytes = bytes;
             inner.queue.push_back(message);
@@ -122,15 +126,9 @@ impl Outbox {
     /// Resolves when the outbox was closed because the client lags: its socket is then stuck, and
     /// writing on would never end.
     pub async fn overflowed(&self) -> CloseReason {
-        loop {
-            {
-                let inner = self.inner();
-                if let Some(reason) = inner.closed.as_ref().filter(|reason| reason.code == 1008) {
-                    return reason.clone();
-                }
-            }
-            self.changed.notified().await;
-        }
+        self.overflow.cancelled().await;
+        let reason = self.inner().closed.clone();
+        reason.unwrap_or_else(|| CloseReason::too_slow("client does not read"))
     }
 
     /// Tells that the client has taken bytes off its socket.
