@@ -45,6 +45,10 @@ impl<'a> Api<'a> {
         self.ask(Method::GET, "/api/status", &()).await
     }
 
+    pub(crate) async fn define(&self, name: &str) -> Result<BrowserStatus, Failure> {
+        self.ask(Method::POST, &format!("/api/browsers/{name}/define"), &()).await
+    }
+
     pub(crate) async fn launch(&self, name: &str, request: &LaunchRequest) -> Result<BrowserStatus, Failure> {
         self.ask(Method::POST, &format!("/api/browsers/{name}/launch"), request).await
     }

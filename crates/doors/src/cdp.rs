@@ -51,6 +51,7 @@ pub(crate) async fn handle(State(door): State<Arc<Door>>, mut request: Request) 
             };
             connect(&door, &browser, entry, handshake).await
         }
+        Wish::Malformed => answer(StatusCode::NOT_FOUND, format!("Malformed query: {}", route.rest)),
         Wish::Json(command, argument) => {
             let asked = Asked { command, argument, method: request.method(), query: query.as_deref() };
             json_command(&browser, &base, asked).await
@@ -64,6 +65,8 @@ enum Wish<'a> {
     /// `/json/COMMAND/ARGUMENT`.
     Json(&'a str, &'a str),
     Socket(SocketPath<'a>),
+    /// Begins like `/json` and is not.
+    Malformed,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -86,7 +89,7 @@ impl<'a> Wish<'a> {
         if rest.is_empty() {
             return Some(Self::Json("list", ""));
         }
-        let rest = rest.strip_prefix('/')?;
+        let Some(rest) = rest.strip_prefix('/') else { return Some(Self::Malformed) };
         let (command, argument) = rest.split_once('/').unwrap_or((rest, ""));
         Some(Self::Json(command, argument))
     }
@@ -204,7 +207,7 @@ async fn new(
     let url = url.map(|url| url.trim_end_matches("&for_tab")).map(percent_decode).unwrap_or_default();
     // Chromium opens a blank page for what is no URL.
     let url = if url.contains(':') { url } else { "about:blank".to_owned() };
-    let params = json!({"url": url, "forTab": for_tab});
+    let params = json!({"url": &url, "forTab": for_tab});
     let created = match router.call::<CreatedTarget>("Target.createTarget", params, PATIENCE).await {
         Err(CallError::Refused { .. }) => {
             router
@@ -220,7 +223,12 @@ async fn new(
     }
     let params = json!({"targetId": created.target_id});
     let info: Info = router.call("Target.getTargetInfo", params, PATIENCE).await?;
-    Ok(discovery::target(base, revision, &info.target_info))
+    let mut info = info.target_info;
+    if info.url.is_empty() && !for_tab {
+        // Nothing is loaded yet; Chromium tells where it is going.
+        info.url = url.replace(' ', "%20");
+    }
+    Ok(discovery::target(base, revision, &info))
 }
 
 async fn act(router: &Router, method: &'static str, target: &str, done: &str) -> Result<String, CallError> {
@@ -284,7 +292,7 @@ mod tests {
         assert_eq!(Wish::of("/json/version/"), Some(Wish::Json("version", "")));
         assert_eq!(Wish::of("/json/close/AB"), Some(Wish::Json("close", "AB")));
         assert_eq!(Wish::of("/json/"), Some(Wish::Json("", "")));
-        assert_eq!(Wish::of("/jsonp"), None);
+        assert_eq!(Wish::of("/jsonp"), Some(Wish::Malformed));
         assert_eq!(Wish::of("/devtools/browser"), Some(Wish::Socket(SocketPath::Browser(None))));
         assert_eq!(Wish::of("/devtools/page/A"), Some(Wish::Socket(SocketPath::Page("A"))));
         assert_eq!(Wish::of("/devtools/worker/A"), None);

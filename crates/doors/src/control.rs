@@ -37,6 +37,7 @@ pub(crate) fn routes(hub: Arc<Hub>, listeners: Arc<Listeners>) -> Router<()> {
     let control = Control { hub, listeners };
     Router::new()
         .route("/status", get(status))
+        .route("/browsers/{name}/define", post(define))
         .route("/browsers/{name}/launch", post(launch))
         .route("/browsers/{name}/stop", post(stop))
         .route("/shutdown", post(shutdown))
@@ -143,6 +144,21 @@ pub struct LaunchRequest {
     pub again: bool,
 }
 
+/// Makes a name known and listens for it, so that its first client can launch it.
+async fn define(State(control): State<Control>, Path(name): Path<String>) -> Result<Response, Failure> {
+    let browser = known(&control, &name, None).await?;
+    Ok(success(status_of(&control.hub, &browser)))
+}
+
+async fn known(control: &Control, name: &str, spec: Option<Spec>) -> Result<Arc<Browser>, Failure> {
+    let browser = control.hub.define(name, spec)?;
+    if !control.listeners.is_open(name) {
+        let port = open_again(&control.listeners, name, control.hub.port_of(name)).await?;
+        control.hub.listens(name, port)?;
+    }
+    Ok(browser)
+}
+
 async fn launch(
     State(control): State<Control>,
     Path(name): Path<String>,
@@ -150,11 +166,7 @@ async fn launch(
 ) -> Result<Response, Failure> {
     let Json(request) = body?;
     let hub = &control.hub;
-    let browser = hub.define(&name, request.spec.clone())?;
-    if !control.listeners.is_open(&name) {
-        let port = open_again(&control.listeners, &name, hub.port_of(&name)).await?;
-        hub.listens(&name, port)?;
-    }
+    let browser = known(&control, &name, request.spec.clone()).await?;
     if let Some(spec) = &request.spec {
         hub.remember_spec(&name, spec)?;
     }

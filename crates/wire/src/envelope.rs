@@ -71,6 +71,11 @@ impl<'a> Command<'a> {
 
     /// The bytes of the command's object, ready to be sent on. `text` is what was parsed.
     pub fn body(&self, text: &Bytes) -> Bytes {
+        if memchr::memchr(0, text).is_some() {
+            // Chromium takes a NUL inside a string, but on a pipe it would end the message.
+            let escaped = String::from_utf8_lossy(&text[self.object.clone()]).replace('\0', "\\u0000");
+            return Bytes::from(escaped);
+        }
         if self.names_empty_session {
             // The root's session id is put in front on the way; a second one would be a duplicate key.
             let params = self.params.map(|params| format!(",\"params\":{params}")).unwrap_or_default();
@@ -200,11 +205,10 @@ fn unescape_text(inner: &str) -> Cow<'_, str> {
     if !inner.contains('\\') {
         return Cow::Borrowed(inner);
     }
-    match serde_json::from_str(&format!("\"{inner}\"")) {
-        Ok(text) => Cow::Owned(text),
-        // An escape that only Chromium knows (`\x41`) has no use in a name.
-        Err(_) => Cow::Owned(char::REPLACEMENT_CHARACTER.to_string()),
-    }
+    // An escape that serde does not know (`\v`, half a surrogate pair) is in no name that means anything.
+    let unknown = || char::REPLACEMENT_CHARACTER.to_string();
+    let text = serde_json::from_str(&format!("\"{}\"", inner.replace("\\v", "\\u000b")));
+    Cow::Owned(text.unwrap_or_else(|_| unknown()))
 }
 
 /// The envelope of a message from the browser.

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use rustix::process::{Resource, Rlimit};
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::cdp::Cdp;
 use super::report::{Bar, Row};
@@ -19,13 +19,19 @@ use super::stats;
 const CLIENTS: usize = 1_000;
 const DIALS_AT_ONCE: usize = 16;
 const MIB: f64 = 1024.0 * 1024.0;
+const LIMIT: Duration = Duration::from_secs(120);
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// After this long a hub that has nothing to do has settled.
 const SETTLE: Duration = Duration::from_secs(2);
 
 pub async fn measure(bowline: &Path, browser: &Path, quick: bool) -> Result<Vec<Row>> {
     allow_many_files()?;
     let hub = Side::hub(bowline, browser).await?;
-    let rows = interruptible(measure_hub(&hub, bowline, browser, quick)).await;
+    let work = async {
+        let rows = timeout(LIMIT, measure_hub(&hub, bowline, browser, quick)).await;
+        rows.unwrap_or_else(|_| bail!("the hub was not measured after {} s", LIMIT.as_secs()))
+    };
+    let rows = interruptible(work).await;
     hub.stop().await?;
     rows
 }
@@ -48,7 +54,8 @@ async fn measure_hub(hub: &Side, bowline: &Path, browser: &Path, quick: bool) ->
         .await
         .context("not all idle clients could connect")?;
     for client in clients.iter_mut().step_by(CLIENTS / 4) {
-        client.call(None, "Browser.getVersion", json!({})).await.context("an idle client is not served")?;
+        let answer = timeout(ANSWER_LIMIT, client.call(None, "Browser.getVersion", json!({}))).await;
+        answer.context("an idle client got no answer")?.context("an idle client was refused")?;
     }
     sleep(SETTLE).await;
     let per_client = hub.resident()?.saturating_sub(before) as f64 / CLIENTS as f64;

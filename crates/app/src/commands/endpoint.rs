@@ -1,10 +1,13 @@
-//! `bowline endpoint`: the URL of a browser. Reads the state file alone, so that it is quick.
+//! `bowline endpoint`: the URL of a browser. For a known name it reads the state file alone, so that it
+//! is quick.
 
-use bowline_doors::control;
+use bowline_doors::control::{self, BrowserStatus};
+use bowline_hub::registry;
 use bowline_hub::statefile::{BrowserEntry, State};
 use serde::Serialize;
 
 use super::Context;
+use crate::api::Api;
 use crate::cli::EndpointArgs;
 use crate::failure::{Failure, exit};
 
@@ -19,24 +22,25 @@ pub(super) struct Endpoint {
 
 pub(super) fn run(context: &Context<'_>, args: &EndpointArgs) -> Result<(), Failure> {
     let state = context.hub()?;
-    let endpoint = of(&state, &args.name)?;
+    let endpoint = of(context, &state, &args.name)?;
     context.output.result(&endpoint, |endpoint| {
         if args.ws { endpoint.ws_endpoint.clone() } else { endpoint.endpoint.clone() }
     });
     Ok(())
 }
 
-pub(super) fn of(state: &State, name: &str) -> Result<Endpoint, Failure> {
-    let browser = entry(state, name)?;
-    let token = browser.needs_token.then_some(state.token.as_str());
-    let (endpoint, ws_endpoint) = control::endpoints(browser.port, token, &browser.id);
-    Ok(Endpoint {
-        name: name.to_owned(),
-        port: browser.port,
-        endpoint,
-        ws_endpoint,
-        needs_token: browser.needs_token,
-    })
+/// The endpoint of a name; a new name becomes known, and its first client launches it.
+pub(super) fn of(context: &Context<'_>, state: &State, name: &str) -> Result<Endpoint, Failure> {
+    if let Ok(browser) = entry(state, name) {
+        let token = browser.needs_token.then_some(state.token.as_str());
+        let (endpoint, ws_endpoint) = control::endpoints(browser.port, token, &browser.id);
+        let (name, port, needs_token) = (name.to_owned(), browser.port, browser.needs_token);
+        return Ok(Endpoint { name, port, endpoint, ws_endpoint, needs_token });
+    }
+    registry::check_name(name).map_err(|error| Failure::new(exit::USAGE, "bad_name", error.to_string()))?;
+    let browser = context.block_on(async { Api::new(state).define(name).await })?;
+    let BrowserStatus { name, port, endpoint, ws_endpoint, needs_token, .. } = browser;
+    Ok(Endpoint { name, port, endpoint, ws_endpoint, needs_token })
 }
 
 pub(super) fn entry<'a>(state: &'a State, name: &str) -> Result<&'a BrowserEntry, Failure> {

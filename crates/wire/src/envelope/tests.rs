@@ -82,9 +82,36 @@ fn ids_are_integers_of_32_bits_in_any_notation() {
 }
 
 #[test]
-fn escaped_keys_and_comments_are_read_as_chromium_reads_them() {
-    let command = Command::parse("/* a */{\"\\u0069d\":12,\"method\":\"A.b\"} // b").unwrap();
-    assert_eq!(command.id, 12);
+fn what_chromium_lets_pass_passes() {
+    for text in [
+        "{\"\\u0069d\":12,\"method\":\"A.b\"}",
+        "\u{c}{\"id\":12,\"method\":\"A.b\"}",
+        "{\"id\":12,\"method\":\"A\tb\"}",
+        "{\"id\":12,\"method\":\"A.b\",\"params\":{\"x\":nulx}}",
+    ] {
+        assert_eq!(Command::parse(text).unwrap().id, 12, "{text}");
+    }
+    let text = "{\"id\":12,\"method\":\"A\0b\"}";
+    let command = Command::parse(text).unwrap();
+    assert_eq!(command.body(&Bytes::from_static(text.as_bytes())), r#"{"id":12,"method":"A\u0000b"}"#);
+}
+
+#[test]
+fn what_chromium_refuses_is_refused() {
+    for (text, message) in [
+        ("/* c */{}", "JSON: invalid token at position 0"),
+        (r#"{"id":1,"method":"A\x41b"}"#, "JSON: invalid string at position 17"),
+        (r#"{"id":1,"method":"A\u00g1"}"#, "JSON: invalid token at position 17"),
+        (r#"{"id":1,"method":"A.b","params":{"x":1e999}}"#, "JSON: invalid number at position 37"),
+        (r#"{"id":1,"method":"A.b","params":{"x":01}}"#, "JSON: invalid token at position 37"),
+        (r#"{"id":1,"method":"A.b","params":{"x":nul}}"#, "JSON: comma or map end expected at position 42"),
+        (r#"{"id" 1}"#, "JSON: colon expected at position 6"),
+        (r#"{"a":]}"#, "JSON: value expected at position 5"),
+        ("[1 2]", "JSON: comma or array end expected at position 3"),
+        ("[1,]", "JSON: unexpected array end at position 3"),
+    ] {
+        assert_eq!(refusal(text), code(-32700, message), "{text}");
+    }
 }
 
 #[test]
