@@ -133,11 +133,3 @@ test('the status counts the clients that are connected', hubOnly, async () => {
   await Promise.all(clients.map((client) => client.close()));
   await until('no client left', async () => (await at.target.home.status()).browser.clients === 0);
 });
-
-test('a dialog that no client handles does not hang the tab for ever', hubOnly, async () => {
-  const cdp = await Cdp.connect(at.target.ws);
-  const { sessionId } = await cdp.page(at.site.url('/dialogs'));
-  await until('the page loaded', () => cdp.evaluate('document.title === "dialogs"', sessionId));
-  await within(10_000, 'the dialogs answered', cdp.evaluate('go(); window.answers.length', sessionId));
-  await cdp.close();
-});

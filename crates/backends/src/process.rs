@@ -34,6 +34,12 @@ struct Stderr {
     ended: tokio_util::sync::CancellationToken,
 }
 
+impl Stderr {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.tail.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
 impl BrowserProcess {
     pub(crate) fn new(
         mut child: Child,
@@ -68,8 +74,7 @@ impl Process for BrowserProcess {
             }
             let status = self.child.wait().await;
             let _ = tokio::time::timeout(LAST_WORDS, self.stderr.ended.cancelled()).await;
-            let tail = self.stderr.tail.lock().unwrap_or_else(PoisonError::into_inner);
-            let stderr = String::from_utf8_lossy(&tail).into_owned();
+            let stderr = self.stderr.text();
             let exit = Exit {
                 code: status.as_ref().ok().and_then(ExitStatus::code),
                 signal: status.as_ref().ok().and_then(signal_of),
@@ -109,6 +114,10 @@ impl Process for BrowserProcess {
                 profiles::remove(self.profile.clone()).await;
             }
         })
+    }
+
+    fn last_words(&self) -> String {
+        explain::tail(&self.stderr.text())
     }
 
     fn explain(&self, exit: &Exit) -> StartError {

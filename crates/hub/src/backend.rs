@@ -85,6 +85,8 @@ pub trait Process: Send {
     fn kill(&mut self);
     /// Removes what the launch put on disk for this run alone. Called after the exit.
     fn clean_up(&mut self) -> BoxFuture<'_, ()>;
+    /// The last lines that it has written to stderr so far.
+    fn last_words(&self) -> String;
     /// Turns an early exit into the reason that a user can act on.
     fn explain(&self, exit: &Exit) -> StartError;
 }

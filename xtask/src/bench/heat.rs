@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::cdp::Page;
 use super::connect::{self, Client};
 use super::measures::{Measure, Scale};
-use super::side::{Side, interruptible};
+use super::side::{self, Side, interruptible};
 
 /// No single measurement takes this long unless something hangs.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -46,15 +46,14 @@ pub struct Tally {
 
 /// Starts a pair, measures it, stops it. `tally` grows.
 pub async fn run(setup: &Setup<'_>, number: usize, tally: &mut Tally) -> Result<()> {
-    let direct = Side::direct(setup.browser).await?;
     let other = match setup.bowline {
-        Some(bowline) => Side::hub(bowline, setup.browser).await,
-        None => Side::direct(setup.browser).await,
+        Some(bowline) => Side::hub(bowline, setup.browser).await?,
+        None => Side::direct(setup.browser, &side::usual_flags()).await?,
     };
-    let other = match other {
-        Ok(other) => other,
+    let direct = match opponent(setup, &other).await {
+        Ok(direct) => direct,
         Err(error) => {
-            direct.stop().await?;
+            other.stop().await?;
             return Err(error);
         }
     };
@@ -62,6 +61,16 @@ pub async fn run(setup: &Setup<'_>, number: usize, tally: &mut Tally) -> Result<
     direct.stop().await?;
     other.stop().await?;
     result
+}
+
+/// A direct browser with the same flags as the one behind `other`.
+async fn opponent(setup: &Setup<'_>, other: &Side) -> Result<Side> {
+    if setup.bowline.is_none() {
+        return Side::direct(setup.browser, &side::usual_flags()).await;
+    }
+    // The first request launches the hub's browser; before that it has no flags.
+    other.browser_url().await?;
+    Side::direct(setup.browser, &other.browser_flags()?).await
 }
 
 async fn compare(setup: &Setup<'_>, number: usize, sides: [&Side; 2], tally: &mut Tally) -> Result<()> {

@@ -128,8 +128,8 @@ pub fn markdown(machine: &Machine, rounds: usize, quick: bool, rows: &[Row]) -> 
     let mut text = String::from(
         "# Benchmarks\n\nWritten by `cargo xtask bench --update-docs`; do not edit.\n\n\
          Both sides are measured in one run, alternating round by round (A B, B A, ...), with the same\n\
-         browser and the same raw WebSocket client; both are started afresh every few rounds. A ratio is\n\
-         the median over rounds of Bowline divided by direct Chromium (p99: of all samples together).\n\
+         browser, the same flags and the same client; both are started afresh every few rounds. A ratio\n\
+         is the median over rounds of Bowline divided by direct Chromium (p99: of all samples together).\n\
          Below 1 is better for times, above 1 for rates.\n\n",
     );
     let _ = writeln!(text, "| machine | |\n| --- | --- |");

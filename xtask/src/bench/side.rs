@@ -18,7 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use super::cdp;
 
-/// What both browsers get. The hub adds the switches that it gives every browser.
+/// What the hub's browser gets besides the switches that the hub gives every browser.
 const FLAGS: [&str; 7] = [
     "--disable-gpu",
     "--disable-background-networking",
@@ -28,6 +28,7 @@ const FLAGS: [&str; 7] = [
     "--no-first-run",
     "--no-default-browser-check",
 ];
+const TRANSPORT: [&str; 2] = ["--remote-debugging-pipe", "--remote-debugging-port"];
 const START_LIMIT: Duration = Duration::from_secs(30);
 const STOP_LIMIT: Duration = Duration::from_secs(10);
 
@@ -41,17 +42,14 @@ pub struct Side {
 }
 
 impl Side {
-    /// Starts a Chromium that listens on a port by itself.
-    pub async fn direct(browser: &Path) -> Result<Self> {
+    /// Starts a Chromium that listens on a port by itself, with the flags of another one.
+    pub async fn direct(browser: &Path, flags: &[String]) -> Result<Self> {
         let home = home()?;
         let profile = home.path().join("profile");
         let mut command = Command::new(browser);
         isolate(&mut command, home.path())?;
-        command.args(FLAGS).args(["--headless=new", "--remote-debugging-port=0"]);
-        if rustix::process::geteuid().is_root() {
-            command.arg("--no-sandbox");
-        }
-        command.arg(format!("--user-data-dir={}", profile.display())).arg("about:blank");
+        command.arg("--remote-debugging-port=0").arg(format!("--user-data-dir={}", profile.display()));
+        command.args(flags);
         let child = command.stdout(Stdio::null()).spawn().context("cannot start the browser")?;
         let pid = child.id().context("the browser ended at once")?;
         let mut side = Self { port: 0, pid, child, _stdout: None, home };
@@ -95,6 +93,17 @@ impl Side {
 
     async fn version(&self) -> Result<Value> {
         timeout(START_LIMIT, cdp::get_json(self.port, "/json/version")).await.context("no answer in time")?
+    }
+
+    /// The flags with which this hub has started its browser, without those that choose transport and
+    /// profile. The direct side gets the same, so that only the hub makes the difference.
+    pub fn browser_flags(&self) -> Result<Vec<String>> {
+        let lines = children(self.pid)?.into_iter().map(command_line);
+        let chosen_by = |flag: &str| TRANSPORT.iter().any(|prefix| flag.starts_with(prefix));
+        let mut found = lines.into_iter().find(|line| line.iter().any(|flag| chosen_by(flag)));
+        let line = found.as_mut().context("the hub has no child that is a browser")?;
+        let flags = line.drain(..).skip(1);
+        Ok(flags.filter(|flag| !chosen_by(flag) && !flag.starts_with("--user-data-dir")).collect())
     }
 
     pub fn http_url(&self) -> String {
@@ -141,6 +150,17 @@ impl Side {
     }
 }
 
+/// Flags for a direct browser where there is no hub to take them from.
+pub fn usual_flags() -> Vec<String> {
+    let mut flags = FLAGS.to_vec();
+    flags.push("--headless=new");
+    if rustix::process::geteuid().is_root() {
+        flags.push("--no-sandbox");
+    }
+    flags.push("about:blank");
+    flags.into_iter().map(str::to_owned).collect()
+}
+
 /// Runs `work`, which uses some sides, until Ctrl-C or SIGTERM. The caller then stops them as usual.
 pub async fn interruptible<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let mut terminate = signal(SignalKind::terminate())?;
@@ -185,6 +205,22 @@ fn isolate(command: &mut Command, home: &Path) -> Result<()> {
     let stderr = fs::File::options().create(true).append(true).open(home.join("stderr"))?;
     command.stdin(Stdio::null()).stderr(stderr).kill_on_drop(true);
     Ok(())
+}
+
+/// Pids of the children of a process, whichever of its threads started them.
+fn children(pid: u32) -> Result<Vec<u32>> {
+    let mut pids = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let list = fs::read_to_string(thread?.path().join("children")).unwrap_or_default();
+        pids.extend(list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+    }
+    Ok(pids)
+}
+
+fn command_line(pid: u32) -> Vec<String> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 fn make_private(directory: &Path) -> Result<()> {

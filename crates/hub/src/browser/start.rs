@@ -51,19 +51,19 @@ pub(super) async fn start(
         version = router.call::<BrowserVersion>("Browser.getVersion", json!({}), timing.launch) => match version {
             Ok(version) => return Ok(Running { router, process, version, ready_at: Instant::now() }),
             Err(CallError::Closed) => None,
-            Err(error) => Some(no_answer(timing, &error)),
+            Err(error) => Some(no_answer(timing, &error, process.as_deref())),
         },
     };
     router.close("the browser did not start");
     let Some(mut process) = process else {
-        return Err(error.unwrap_or_else(|| no_answer(timing, &CallError::Closed)));
+        return Err(error.unwrap_or_else(|| no_answer(timing, &CallError::Closed, None)));
     };
     // A link that ended by itself means that the process is about to say why.
     let error = match error {
         Some(error) => error,
         None => match timeout(LAST_WORDS, process.exited()).await {
             Ok(exit) => process.explain(&exit),
-            Err(_) => no_answer(timing, &CallError::Closed),
+            Err(_) => no_answer(timing, &CallError::Closed, Some(&*process)),
         },
     };
     end_by_force(process).await;
@@ -141,18 +141,18 @@ async fn exit_of(process: Option<&mut Box<dyn Process>>) -> Exit {
 /// Resolves when the browser has been silent for the time-out although it was asked something.
 async fn hung(router: &Router, timing: &Timing) -> Duration {
     loop {
-        tokio::time::sleep(timing.probe_interval).await;
-        if router.silence() < timing.probe_interval {
+        // Whoever speaks lives; only silence is a reason to ask.
+        let silence = router.silence();
+        if silence < timing.probe_interval {
+            tokio::time::sleep(timing.probe_interval - silence).await;
             continue;
         }
-        let asked = Instant::now();
-        let probe = router.call::<Value>("Browser.getVersion", json!({}), timing.probe_timeout);
-        match probe.await {
-            // Any word of the browser in the meantime shows that it lives, if slowly.
-            Err(CallError::TimedOut { .. }) if router.silence() >= timing.probe_timeout => {
-                return asked.elapsed();
-            }
-            _ => {}
+        let patience = timing.probe_timeout.saturating_sub(silence).max(timing.probe_interval);
+        let probe = router.call::<Value>("Browser.getVersion", json!({}), patience).await;
+        let silence = router.silence();
+        // Any word of the browser in the meantime shows that it lives, if slowly.
+        if matches!(probe, Err(CallError::TimedOut { .. })) && silence >= timing.probe_timeout {
+            return silence;
         }
     }
 }
@@ -165,12 +165,14 @@ fn cancelled() -> StartError {
     }
 }
 
-fn no_answer(timing: &Timing, error: &CallError) -> StartError {
+fn no_answer(timing: &Timing, error: &CallError, process: Option<&dyn Process>) -> StartError {
+    let said = process.map(Process::last_words).filter(|said| !said.is_empty());
+    let said = said.map(|said| format!("; it said:\n{said}")).unwrap_or_default();
     let message = match error {
         CallError::TimedOut { .. } => {
-            format!("the browser did not answer within {}s", timing.launch.as_secs())
+            format!("the browser did not answer within {}s{said}", timing.launch.as_secs())
         }
-        error => format!("the browser did not become ready: {error}"),
+        error => format!("the browser did not become ready: {error}{said}"),
     };
     StartError {
         code: "not_ready",
