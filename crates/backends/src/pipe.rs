@@ -62,6 +62,9 @@ impl Decoder for NulFrames {
             self.searched = buffer.len();
             if buffer.is_empty() && buffer.capacity() > KEEP_LIMIT {
                 *buffer = BytesMut::with_capacity(READ_BUFFER);
+            } else if buffer.is_empty() {
+                // What was taken off the front is used again, so that reads do not become small.
+                buffer.reserve(READ_BUFFER);
             } else if self.searched > COPY_LIMIT {
                 // Grows by doubling, so that a large message is not read in small pieces.
                 buffer.reserve(self.searched.min(64 << 20));

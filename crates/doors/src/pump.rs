@@ -33,10 +33,17 @@ pub(crate) async fn run(socket: Socket, client: CdpClient) {
     };
     // Leaving the browser comes first: the peer may take its time.
     drop(client);
-    let Some(reason) = reason else { return };
     let goodbye = async {
-        let _ = sink.send(Message::Close(Some(frame(&reason)))).await;
-        while let Some(Ok(_)) = stream.next().await {}
+        match reason {
+            Some(reason) => {
+                let _ = sink.send(Message::Close(Some(frame(&reason)))).await;
+                while let Some(Ok(_)) = stream.next().await {}
+            }
+            // The answer to the peer's closing frame is still to be written.
+            None => {
+                let _ = sink.close().await;
+            }
+        }
     };
     let _ = tokio::time::timeout(GOODBYE, goodbye).await;
 }

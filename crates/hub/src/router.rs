@@ -10,6 +10,7 @@ mod outbox;
 mod release;
 mod table;
 mod upstream;
+mod vigil;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,6 +105,7 @@ impl Router {
             close_requested: AtomicBool::new(false),
         });
         shared.tasks.spawn(read(shared.clone(), link.reader));
+        shared.tasks.spawn(vigil::keep(shared.clone()));
         shared.tasks.spawn(write(shared.clone(), link.writer));
         Self(shared)
     }

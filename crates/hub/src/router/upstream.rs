@@ -17,6 +17,8 @@ const UNIT: usize = 1024;
 pub(super) struct Upstream {
     queue: Mutex<VecDeque<Queued>>,
     arrived: Notify,
+    /// Told of each command of a client.
+    pub(super) commanded: Notify,
     budget: Arc<Semaphore>,
     units: u32,
 }
@@ -31,7 +33,7 @@ impl Upstream {
     pub(super) fn new(bytes: usize) -> Self {
         let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).max(1);
         let budget = Arc::new(Semaphore::new(units as usize));
-        Self { queue: Mutex::default(), arrived: Notify::new(), budget, units }
+        Self { queue: Mutex::default(), arrived: Notify::new(), commanded: Notify::new(), budget, units }
     }
 
     /// Waits for room for a message of `bytes`. One larger than the whole budget takes all of it.
@@ -42,6 +44,7 @@ impl Upstream {
 
     pub(super) fn push(&self, message: Outgoing, budget: OwnedSemaphorePermit) {
         self.enqueue(Queued { message, _budget: Some(budget) });
+        self.commanded.notify_one();
     }
 
     pub(super) fn push_own(&self, message: Outgoing) {
