@@ -73,12 +73,12 @@ async fn serve(config: &Config, paths: &Paths, mode: Mode, output: Output) -> Re
     let profiles = Profiles::open(&paths.temporary, &paths.profiles())
         .map_err(|error| Failure::io("temporary profiles", &error))?;
     let backends = Arc::new(Backends::new(defaults(config, paths), profiles));
-    let hub = Hub::new(HubConfig {
+    let registry = Registry::load(&paths.state.join("browsers.json"))
+        .map_err(|error| Failure::io("the list of browsers", &error))?;
+    let config_of_hub = HubConfig {
         token: Token::load_or_create(&paths.state.join("token"))
             .map_err(|error| Failure::io("the token", &error))?,
         state_file: paths.state_file(),
-        registry: Registry::load(&paths.state.join("browsers.json"))
-            .map_err(|error| Failure::io("the list of browsers", &error))?,
         backend: backends.clone(),
         timing: Timing {
             launch: config.launch_timeout,
@@ -92,7 +92,8 @@ async fn serve(config: &Config, paths: &Paths, mode: Mode, output: Output) -> Re
         idle_timeout: config.idle_timeout,
         require_token: config.require_token,
         version: VERSION,
-    });
+    };
+    let hub = Hub::new(config_of_hub, registry);
     let listeners = Listeners::new(hub.clone(), config.max_message);
     let port = open_doors(config, &hub, &listeners).await?;
     tracing::info!(port, version = VERSION, "ready");

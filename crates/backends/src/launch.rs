@@ -12,7 +12,6 @@ use tokio::process::{Child, Command};
 use crate::detect::{self, Installed, Machine, ThisMachine};
 use crate::flags::Flags;
 use crate::process::BrowserProcess;
-use crate::profiles::Profiles;
 use crate::{Backends, Transport, socket};
 
 /// A smaller `/dev/shm` makes tabs crash.
@@ -42,9 +41,7 @@ impl Backends {
         let spawned = if over_pipe { spawn_with_pipe(command) } else { spawn_with_port(command, &profile) };
         let (child, link) = spawned.map_err(|error| not_spawned(&program, &error))?;
         let mut process = BrowserProcess::new(child, program, profile.clone(), throw_away, &self.tasks);
-        if throw_away && let Err(error) = Profiles::note_pid(&profile, process.pid()) {
-            tracing::warn!(%error, "the browser's pid could not be noted");
-        }
+        process.note(&self.profiles);
         let link = match link {
             Some(link) => link,
             None => match self.dial_port(&mut process, &profile).await {
@@ -82,6 +79,10 @@ impl Backends {
         command.args(flags.build()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
+        if spec.profile.is_none() {
+            // Crash reports of a throw-away browser have no business in the user's own configuration.
+            command.env("CHROME_CONFIG_HOME", profile);
+        }
         if spec.profile.is_none() && profile.as_os_str().len() + SOCKET_BELOW <= LONGEST_SOCKET {
             // What it leaves in its temporary directory after a crash then goes with the profile.
             command.env("TMPDIR", profile);

@@ -11,6 +11,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStderr};
 use tokio_util::task::TaskTracker;
 
+use crate::profiles::{Note, Profiles};
 use crate::{explain, profiles};
 
 /// As much of stderr is kept.
@@ -24,6 +25,7 @@ pub(crate) struct BrowserProcess {
     program: String,
     profile: PathBuf,
     throw_away: bool,
+    note: Option<Note>,
     stderr: Arc<Stderr>,
     exit: Option<Exit>,
 }
@@ -53,7 +55,15 @@ impl BrowserProcess {
             tasks.spawn(keep_tail(pipe, stderr.clone()));
         }
         let pid = child.id().unwrap_or(0);
-        Self { child, pid, program, profile, throw_away, stderr, exit: None }
+        Self { child, pid, program, profile, throw_away, note: None, stderr, exit: None }
+    }
+
+    /// Leaves word of this process for the case that the hub is killed.
+    pub(crate) fn note(&mut self, profiles: &Profiles) {
+        match profiles.note(self.pid, &self.profile) {
+            Ok(note) => self.note = Some(note),
+            Err(error) => tracing::warn!(%error, "the browser's pid could not be noted"),
+        }
     }
 
     #[cfg(unix)]
@@ -110,6 +120,7 @@ impl Process for BrowserProcess {
             if let Some(group) = self.group() {
                 reap(group).await;
             }
+            self.note = None;
             if self.throw_away {
                 profiles::remove(self.profile.clone()).await;
             }

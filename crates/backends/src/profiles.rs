@@ -12,8 +12,8 @@ use bowline_hub::files;
 use bowline_hub::registry;
 
 const LOCK: &str = "lock";
-/// Beside each profile stands a file with the pid of the browser that uses it.
-const PID: &str = "pid";
+/// A run directory has a file `PID.pid` for every browser, with the path of the profile it uses.
+const NOTE: &str = "pid";
 
 pub struct Profiles {
     kept: PathBuf,
@@ -25,7 +25,7 @@ pub struct Profiles {
 impl Profiles {
     /// `temporary` holds the run directories of all hubs of this user, `kept` the named profiles.
     pub fn open(temporary: &Path, kept: &Path) -> io::Result<Self> {
-        files::private_dir(temporary)?;
+        private_root(temporary)?;
         let run = temporary.join(format!("run-{}", short_id()?));
         files::private_dir(&run)?;
         let lock = files::open_private(&run.join(LOCK))?;
@@ -46,9 +46,11 @@ impl Profiles {
         Ok(dir)
     }
 
-    /// Notes which process uses a temporary profile, for a hub that has to clean up after us.
-    pub(crate) fn note_pid(profile: &Path, pid: u32) -> io::Result<()> {
-        files::write_private(&profile.with_extension(PID), pid.to_string().as_bytes())
+    /// Notes which process uses a profile, for a hub that has to clean up after us.
+    pub(crate) fn note(&self, pid: u32, profile: &Path) -> io::Result<Note> {
+        let path = self.run.join(format!("{pid}.{NOTE}"));
+        files::write_private(&path, profile.as_os_str().as_encoded_bytes())?;
+        Ok(Note(path))
     }
 
     /// Removes our own run directory. Called when every browser has ended.
@@ -59,6 +61,25 @@ impl Profiles {
     }
 }
 
+/// A noted process; forgotten when dropped.
+pub(crate) struct Note(PathBuf);
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        // It goes with its directory at the latest.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// The directory above is named after the user in a place where anybody may make one, so that too must
+/// be ours.
+fn private_root(temporary: &Path) -> io::Result<()> {
+    if let Some(parent) = temporary.parent() {
+        files::private_dir(parent)?;
+    }
+    files::private_dir(temporary)
+}
+
 /// Short, because Chromium puts a socket below, whose path may have some hundred characters at most.
 fn short_id() -> io::Result<String> {
     Ok(registry::new_id()?[..8].to_owned())
@@ -66,7 +87,6 @@ fn short_id() -> io::Result<String> {
 
 /// Removes a profile. Children of the browser may still be writing, so it tries for a while.
 pub(crate) async fn remove(profile: PathBuf) {
-    let _ = fs::remove_file(profile.with_extension(PID));
     for _ in 0..40 {
         let dir = profile.clone();
         let result = tokio::task::spawn_blocking(move || fs::remove_dir_all(dir)).await;
@@ -83,12 +103,8 @@ pub(crate) async fn remove(profile: PathBuf) {
 /// Removes what hubs that were killed have left in `temporary`. Returns how many runs there were.
 pub async fn sweep(temporary: &Path) -> io::Result<usize> {
     let mut swept = 0;
-    let entries = match fs::read_dir(temporary) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(error),
-    };
-    for entry in entries.flatten() {
+    private_root(temporary)?;
+    for entry in fs::read_dir(temporary)?.flatten() {
         let run = entry.path();
         if !entry.file_name().to_string_lossy().starts_with("run-")
             || !entry.file_type().is_ok_and(|kind| kind.is_dir())
@@ -113,16 +129,25 @@ pub async fn sweep(temporary: &Path) -> io::Result<usize> {
 /// names the profile on its command line: the number may have been given to another since.
 fn left_behind(run: &Path) -> Vec<u32> {
     let Ok(entries) = fs::read_dir(run) else { return Vec::new() };
-    let noted =
-        entries.flatten().filter(|entry| entry.path().extension().is_some_and(|extension| extension == PID));
-    noted
-        .filter_map(|entry| {
-            let pid: u32 = files::read_private(&entry.path()).ok()??.trim().parse().ok()?;
-            let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-            let profile = entry.path().with_extension("");
-            memchr::memmem::find(&command, profile.as_os_str().as_encoded_bytes()).map(|_| pid)
-        })
-        .collect()
+    entries.flatten().filter_map(|entry| noted_and_alive(&entry.path())).collect()
+}
+
+fn noted_and_alive(note: &Path) -> Option<u32> {
+    if note.extension()? != NOTE {
+        return None;
+    }
+    let pid: u32 = note.file_stem()?.to_str()?.parse().ok()?;
+    let profile = files::read_private(note).ok()??;
+    memchr::memmem::find(&command_line(pid)?, profile.as_bytes()).filter(|_| !profile.is_empty()).map(|_| pid)
+}
+
+fn command_line(pid: u32) -> Option<Vec<u8>> {
+    if cfg!(target_os = "linux") {
+        return fs::read(format!("/proc/{pid}/cmdline")).ok();
+    }
+    let output =
+        std::process::Command::new("ps").args(["-ww", "-o", "command=", "-p", &pid.to_string()]).output();
+    output.ok().map(|output| output.stdout)
 }
 
 fn end_left_behind(pid: u32) {
@@ -159,7 +184,12 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let profiles = Profiles::open(&root.path().join("t"), &root.path().join("k")).unwrap();
         let profile = profiles.temporary().unwrap();
-        Profiles::note_pid(&profile, std::process::id()).unwrap();
+        let note = profiles.note(std::process::id(), &profile).unwrap();
         assert_eq!(left_behind(&profiles.run), Vec::<u32>::new());
+        drop(note);
+        let here = std::env::current_exe().unwrap();
+        let note = profiles.note(std::process::id(), &here).unwrap();
+        assert_eq!(left_behind(&profiles.run), vec![std::process::id()], "its command line has its path");
+        drop(note);
     }
 }

@@ -48,6 +48,7 @@ impl Backends {
         let program = installed.path.display().to_string();
         let child = command.spawn().map_err(|error| failed("not_executable", error.to_string()))?;
         let mut process = BrowserProcess::new(child, program, profile.clone(), true, &self.tasks);
+        process.note(&self.profiles);
         let ask = async {
             loop {
                 if let Some(url) = launch::active_port_url(&profile) {

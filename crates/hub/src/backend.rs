@@ -67,7 +67,7 @@ pub struct Exit {
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.code, self.signal) {
-            (_, Some(signal)) => write!(f, "killed by signal {signal}"),
+            (_, Some(signal)) => write!(f, "was killed by signal {signal}"),
             (Some(code), None) => write!(f, "exited with code {code}"),
             (None, None) => f.write_str("exited"),
         }

@@ -51,6 +51,17 @@ impl Default for Timing {
     }
 }
 
+/// What every browser of a hub shares.
+#[derive(Clone)]
+pub struct Surroundings {
+    pub backend: Arc<dyn Backend>,
+    pub timing: Timing,
+    pub limits: Limits,
+    /// Ends every browser.
+    pub shutdown: CancellationToken,
+    pub tasks: TaskTracker,
+}
+
 /// What can be seen of a browser from outside at one moment.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -109,21 +120,12 @@ enum Ask {
 
 impl Browser {
     /// Makes the browser known; nothing is started yet.
-    pub fn new(
-        name: String,
-        id: String,
-        spec: Spec,
-        backend: Arc<dyn Backend>,
-        timing: Timing,
-        limits: Limits,
-        shutdown: CancellationToken,
-        tasks: &TaskTracker,
-    ) -> Self {
+    pub fn new(name: &str, id: String, spec: Spec, world: &Surroundings) -> Self {
         // Askers wait for their turn when more than this many ask at once.
         let (asks, receiver) = mpsc::channel(64);
-        let (task, snapshot) = life::Task::new(&name, spec, backend.clone(), timing, limits, shutdown);
-        tasks.spawn(task.run(receiver));
-        Self { name, id, asks, snapshot, backend }
+        let (task, snapshot) = life::Task::new(name, spec, world.clone());
+        world.tasks.spawn(task.run(receiver));
+        Self { name: name.to_owned(), id, asks, snapshot, backend: world.backend.clone() }
     }
 
     pub fn name(&self) -> &str {
@@ -161,7 +163,7 @@ impl Browser {
             let snapshot = self.snapshot.borrow();
             // A router that has just closed is ahead of the life that is about to follow.
             if let (Life::Ready, Some(router)) = (snapshot.life, &snapshot.router)
-                && !router.is_closed()
+                && !router.has_ended()
             {
                 return Ok(router.clone());
             }

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::auth::Token;
 use crate::backend::{Backend, Spec};
-use crate::browser::{Browser, Timing};
+use crate::browser::{Browser, Surroundings, Timing};
 use crate::registry::{self, BadName, Record, Registry};
 use crate::router::Limits;
 use crate::statefile::{self, BrowserEntry, State};
@@ -21,7 +21,6 @@ use crate::statefile::{self, BrowserEntry, State};
 pub struct Config {
     pub token: Token,
     pub state_file: PathBuf,
-    pub registry: Registry,
     pub backend: Arc<dyn Backend>,
     pub timing: Timing,
     pub limits: Limits,
@@ -33,23 +32,11 @@ pub struct Config {
 }
 
 pub struct Hub {
-    config: ConfigKept,
+    config: Config,
     inner: Mutex<Inner>,
-    shutdown: CancellationToken,
-    tasks: TaskTracker,
+    world: Surroundings,
     holders: AtomicUsize,
     last_use: Mutex<Instant>,
-}
-
-struct ConfigKept {
-    token: Token,
-    state_file: PathBuf,
-    backend: Arc<dyn Backend>,
-    timing: Timing,
-    limits: Limits,
-    idle_timeout: Option<Duration>,
-    require_token: bool,
-    version: &'static str,
 }
 
 struct Inner {
@@ -72,32 +59,18 @@ pub enum HubError {
 pub struct Hold(Arc<Hub>);
 
 impl Hub {
-    pub fn new(config: Config) -> Arc<Self> {
-        let Config {
-            token,
-            state_file,
-            registry,
-            backend,
-            timing,
-            limits,
-            idle_timeout,
-            require_token,
-            version,
-        } = config;
-        Arc::new(Self {
-            config: ConfigKept {
-                token,
-                state_file,
-                backend,
-                timing,
-                limits,
-                idle_timeout,
-                require_token,
-                version,
-            },
-            inner: Mutex::new(Inner { registry, browsers: BTreeMap::new(), port: 0 }),
+    pub fn new(config: Config, registry: Registry) -> Arc<Self> {
+        let world = Surroundings {
+            backend: config.backend.clone(),
+            timing: config.timing.clone(),
+            limits: config.limits.clone(),
             shutdown: CancellationToken::new(),
             tasks: TaskTracker::new(),
+        };
+        Arc::new(Self {
+            config,
+            inner: Mutex::new(Inner { registry, browsers: BTreeMap::new(), port: 0 }),
+            world,
             holders: AtomicUsize::new(0),
             last_use: Mutex::new(Instant::now()),
         })
@@ -133,16 +106,7 @@ impl Hub {
             record.spec = spec;
         }
         inner.registry.put(name, record.clone()).map_err(HubError::NotSaved)?;
-        let browser = Arc::new(Browser::new(
-            name.to_owned(),
-            record.id,
-            record.spec,
-            self.config.backend.clone(),
-            self.config.timing.clone(),
-            self.config.limits.clone(),
-            self.shutdown.clone(),
-            &self.tasks,
-        ));
+        let browser = Arc::new(Browser::new(name, record.id, record.spec, &self.world));
         inner.browsers.insert(name.to_owned(), browser.clone());
         Ok(browser)
     }
@@ -245,23 +209,23 @@ impl Hub {
     }
 
     pub fn shutdown(&self) {
-        self.shutdown.cancel();
+        self.world.shutdown.cancel();
     }
 
     pub fn shutdown_token(&self) -> CancellationToken {
-        self.shutdown.clone()
+        self.world.shutdown.clone()
     }
 
     /// Runs until the hub is told to leave or has been idle for long enough, then ends every browser
     /// and removes the state file.
     pub async fn run(&self) {
         tokio::select! {
-            () = self.shutdown.cancelled() => {}
+            () = self.world.shutdown.cancelled() => {}
             () = self.idle() => tracing::info!("idle; leaving"),
         }
-        self.shutdown.cancel();
-        self.tasks.close();
-        self.tasks.wait().await;
+        self.world.shutdown.cancel();
+        self.world.tasks.close();
+        self.world.tasks.wait().await;
         if let Err(error) = statefile::remove(&self.config.state_file, std::process::id()) {
             tracing::warn!(%error, "the state file could not be removed");
         }

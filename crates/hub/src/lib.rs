@@ -14,3 +14,6 @@ pub mod statefile;
 
 pub use browser::{Browser, Life};
 pub use hub::Hub;
+
+#[cfg(test)]
+mod fake;

@@ -14,7 +14,7 @@ mod vigil;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bowline_wire::reply;
 use bowline_wire::{BrowserMessage, TargetId};
@@ -23,6 +23,7 @@ use futures_util::{SinkExt, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -78,8 +79,8 @@ struct Shared {
     upstream: Upstream,
     limits: Limits,
     max_outgoing: usize,
-    /// `Some` once the link has ended, with the reason.
-    closed: watch::Sender<Option<String>>,
+    /// `Some` once the link has ended, with the reason. From then on nothing new begins.
+    ended: watch::Sender<Option<String>>,
     stop: CancellationToken,
     tasks: TaskTracker,
     born: Instant,
@@ -97,7 +98,7 @@ impl Router {
             upstream: Upstream::new(limits.browser_buffer),
             limits,
             max_outgoing: link.max_outgoing,
-            closed: watch::Sender::new(None),
+            ended: watch::Sender::new(None),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             born: Instant::now(),
@@ -150,9 +151,9 @@ impl Router {
     }
 
     fn send_own(&self, method: &str, params: &impl Serialize, call: OwnCall) {
-        // The id is taken and the command queued under one lock, so that `close` can miss no call.
+        // The id is taken and the command queued under one lock, so that no call is missed at the end.
         let mut table = self.table();
-        if self.0.closed.borrow().is_some() {
+        if self.0.ended.borrow().is_some() {
             return;
         }
         let id = table.own_call(call);
@@ -174,14 +175,15 @@ impl Router {
         self.0.close_requested.load(Ordering::Relaxed)
     }
 
-    pub fn is_closed(&self) -> bool {
-        self.0.closed.borrow().is_some()
+    pub fn has_ended(&self) -> bool {
+        self.0.ended.borrow().is_some()
     }
 
-    /// Resolves when the link has ended, with the reason.
-    pub async fn closed(&self) -> String {
-        let mut closed = self.0.closed.subscribe();
-        match closed.wait_for(Option::is_some).await {
+    /// Resolves when the link has ended, with the reason. The clients are still there, waiting: whoever
+    /// knows better why it ended tells them with `close`.
+    pub async fn ended(&self) -> String {
+        let mut ended = self.0.ended.subscribe();
+        match ended.wait_for(Option::is_some).await {
             Ok(reason) => reason.clone().unwrap_or_default(),
             Err(_) => String::new(),
         }
@@ -202,16 +204,20 @@ impl Shared {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn close(&self, reason: &str) {
+    /// The link is no more. The hub's own callers learn it now, the clients with `close`.
+    fn end(&self, reason: &str) {
         let mut table = self.table();
-        if self.closed.send_if_modified(|closed| {
-            let first = closed.is_none();
-            closed.get_or_insert_with(|| reason.to_owned());
+        self.ended.send_if_modified(|ended| {
+            let first = ended.is_none();
+            ended.get_or_insert_with(|| reason.to_owned());
             first
-        }) {
-            table.close_all(reason);
-        }
-        drop(table);
+        });
+        table.drop_own_calls();
+    }
+
+    fn close(&self, reason: &str) {
+        self.end(reason);
+        self.table().close_all(reason);
         self.stop.cancel();
         self.tasks.close();
     }
@@ -234,7 +240,7 @@ async fn read(shared: Arc<Shared>, mut reader: LinkReader) {
             None => break "the browser closed the connection".to_owned(),
         }
     };
-    shared.close(&reason);
+    shared.end(&reason);
 }
 
 fn deliver(shared: &Arc<Shared>, message: Bytes) {
@@ -268,7 +274,7 @@ async fn write(shared: Arc<Shared>, mut writer: LinkWriter) {
         result = work => result,
     };
     if let Err(error) = result {
-        shared.close(&format!("the connection to the browser broke: {error}"));
+        shared.end(&format!("the connection to the browser broke: {error}"));
     }
 }
 

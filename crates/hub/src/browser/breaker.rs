@@ -50,10 +50,9 @@ impl Breaker {
             self.quick_deaths = self.max_quick_deaths - 1;
             return Verdict::After(Duration::ZERO);
         }
-        if self.quick_deaths == 0 {
-            return Verdict::After(Duration::ZERO);
-        }
-        let delay = FIRST_DELAY.saturating_mul(1 << (self.quick_deaths - 1).min(10)).min(LONGEST_DELAY);
+        // One death may be chance; whoever connects next is not kept waiting for it.
+        let Some(repeated) = self.quick_deaths.checked_sub(2) else { return Verdict::After(Duration::ZERO) };
+        let delay = FIRST_DELAY.saturating_mul(1 << repeated.min(10)).min(LONGEST_DELAY);
         Verdict::After(delay.saturating_sub(since))
     }
 }
@@ -71,8 +70,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn delays_grow_until_the_breaker_opens_and_one_try_follows_the_cooldown() {
-        let mut breaker = Breaker::new(3, Duration::from_secs(60));
+        let mut breaker = Breaker::new(4, Duration::from_secs(60));
         assert_eq!(delay(&mut breaker), Some(Duration::ZERO));
+        breaker.died(Duration::ZERO);
+        assert_eq!(delay(&mut breaker), Some(Duration::ZERO), "the first may be chance");
         breaker.died(Duration::ZERO);
         assert_eq!(delay(&mut breaker), Some(FIRST_DELAY));
         breaker.died(Duration::from_secs(1));

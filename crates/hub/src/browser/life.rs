@@ -1,7 +1,6 @@
 //! The task that owns a browser's life.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
@@ -11,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::breaker::{Breaker, Verdict};
 use super::start::{self, End, Running};
-use super::{Answer, Ask, Snapshot, Timing};
-use crate::backend::{Backend, Spec, StartError};
-use crate::router::{Limits, Router};
+use super::{Answer, Ask, Snapshot, Surroundings, Timing};
+use crate::backend::{Spec, StartError};
+use crate::router::Router;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -44,10 +43,7 @@ type Launch = BoxFuture<'static, Result<Running, StartError>>;
 
 pub(super) struct Task {
     name: String,
-    backend: Arc<dyn Backend>,
-    timing: Timing,
-    limits: Limits,
-    shutdown: CancellationToken,
+    world: Surroundings,
     snapshot: watch::Sender<Snapshot>,
     breaker: Breaker,
     running: Option<Running>,
@@ -57,14 +53,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    pub(super) fn new(
-        name: &str,
-        spec: Spec,
-        backend: Arc<dyn Backend>,
-        timing: Timing,
-        limits: Limits,
-        shutdown: CancellationToken,
-    ) -> (Self, watch::Receiver<Snapshot>) {
+    pub(super) fn new(name: &str, spec: Spec, world: Surroundings) -> (Self, watch::Receiver<Snapshot>) {
         let (snapshot, receiver) = watch::channel(Snapshot {
             life: Life::Absent,
             spec,
@@ -75,13 +64,10 @@ impl Task {
             starts: 0,
             router: None,
         });
-        let breaker = Breaker::new(timing.max_quick_deaths, timing.cooldown);
+        let breaker = Breaker::new(world.timing.max_quick_deaths, world.timing.cooldown);
         let task = Self {
             name: name.to_owned(),
-            backend,
-            timing,
-            limits,
-            shutdown,
+            world,
             snapshot,
             breaker,
             running: None,
@@ -93,7 +79,7 @@ impl Task {
 
     pub(super) async fn run(mut self, mut asks: mpsc::Receiver<Ask>) {
         loop {
-            let shutdown = self.shutdown.clone();
+            let shutdown = self.world.shutdown.clone();
             tokio::select! {
                 () = shutdown.cancelled() => break,
                 ask = asks.recv() => match ask {
@@ -101,7 +87,7 @@ impl Task {
                     None => break,
                 },
                 outcome = launched(&mut self.launch) => self.take_outcome(outcome),
-                end = ended(&mut self.running, &self.timing) => self.take_end(end).await,
+                end = ended(&mut self.running, &self.world.timing) => self.take_end(end).await,
             }
         }
         self.end("the hub is shutting down").await;
@@ -134,7 +120,7 @@ impl Task {
 
     /// Gives the running browser, or joins the launch, or begins one.
     fn want(&mut self, answer: Answer<Router>) {
-        if let Some(running) = self.running.as_ref().filter(|running| !running.router.is_closed()) {
+        if let Some(running) = self.running.as_ref().filter(|running| !running.router.has_ended()) {
             let _ = answer.send(Ok(running.router.clone()));
             return;
         }
@@ -153,13 +139,12 @@ impl Task {
 
     fn begin(&mut self, delay: Duration) {
         let cancel = CancellationToken::new();
-        let (backend, name, timing) = (self.backend.clone(), self.name.clone(), self.timing.clone());
-        let (spec, limits, token) =
-            (self.snapshot.borrow().spec.clone(), self.limits.clone(), cancel.clone());
+        let (world, name) = (self.world.clone(), self.name.clone());
+        let (spec, token) = (self.snapshot.borrow().spec.clone(), cancel.clone());
         tracing::info!(browser = name, backend = spec.backend(), "starting");
         let launch = Box::pin(async move {
             tokio::time::sleep(delay).await;
-            start::start(&*backend, &name, &spec, &timing, limits, token).await
+            start::start(&world, &name, &spec, token).await
         });
         self.launch = Some((launch, cancel));
         self.publish(Life::Starting, None);
@@ -179,7 +164,7 @@ impl Task {
             }
             Err(error) => {
                 tracing::warn!(browser = self.name, code = error.code, %error, "did not start");
-                if counts_as_death(&error) {
+                if self.launches() && counts_as_death(&error) {
                     self.breaker.died(Duration::ZERO);
                 }
                 for answer in self.waiting.drain(..) {
@@ -203,7 +188,9 @@ impl Task {
             self.publish(life, Some("a client closed the browser".to_owned()));
         } else {
             tracing::warn!(browser = self.name, reason, "lost");
-            self.breaker.died(lived);
+            if self.launches() {
+                self.breaker.died(lived);
+            }
             self.publish(life, Some(reason));
         }
         for answer in std::mem::take(&mut self.waiting) {
@@ -217,7 +204,7 @@ impl Task {
             cancel.cancel();
             // It may have become ready just now.
             if let Ok(running) = launch.await {
-                running.stop(&self.timing, reason).await;
+                running.stop(&self.world.timing, reason).await;
             }
         }
         let refusal = StartError {
@@ -230,7 +217,7 @@ impl Task {
         }
         if let Some(running) = self.running.take() {
             tracing::info!(browser = self.name, reason, "stopping");
-            running.stop(&self.timing, reason).await;
+            running.stop(&self.world.timing, reason).await;
         }
         if self.snapshot.borrow().life != Life::Absent {
             self.publish(Life::Stopped, None);
@@ -247,6 +234,11 @@ impl Task {
             snapshot.version = running.map(|running| running.version.clone());
             snapshot.router = running.map(|running| running.router.clone());
         });
+    }
+
+    /// Only launching can do harm when it is repeated; reaching for somebody else's browser cannot.
+    fn launches(&self) -> bool {
+        matches!(self.snapshot.borrow().spec, Spec::Launched(_))
     }
 
     fn breaker_error(&self, deaths: u32, remaining: Duration) -> StartError {

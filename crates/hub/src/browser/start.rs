@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::Timing;
-use crate::backend::{Backend, Exit, Process, Spec, StartError};
-use crate::router::{CallError, Limits, Router};
+use super::{Surroundings, Timing};
+use crate::backend::{Exit, Process, Spec, StartError};
+use crate::router::{CallError, Router};
 
-/// How long an ended link waits for the exit of the process behind it, which says why.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long an ended link waits for the exit of the process behind it, which says why. Clients wait too.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long a browser may take to follow `Browser.close`.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -32,18 +32,17 @@ pub(super) enum End {
 
 /// Starts the browser and waits until it answers. On failure nothing is left behind.
 pub(super) async fn start(
-    backend: &dyn Backend,
+    world: &Surroundings,
     name: &str,
     spec: &Spec,
-    timing: &Timing,
-    limits: Limits,
     cancel: CancellationToken,
 ) -> Result<Running, StartError> {
+    let timing = &world.timing;
     let started = tokio::select! {
         () = cancel.cancelled() => return Err(cancelled()),
-        started = backend.start(name, spec) => started?,
+        started = world.backend.start(name, spec) => started?,
     };
-    let router = Router::start(started.link, limits);
+    let router = Router::start(started.link, world.limits.clone());
     let mut process = started.process;
     let error = tokio::select! {
         () = cancel.cancelled() => Some(cancelled()),
@@ -75,27 +74,29 @@ impl Running {
     pub(super) async fn ended(&mut self, timing: &Timing) -> End {
         tokio::select! {
             exit = exit_of(self.process.as_mut()) => End::Exited(exit),
-            reason = self.router.closed() => End::LinkClosed(reason),
+            reason = self.router.ended() => End::LinkClosed(reason),
             silence = hung(&self.router, timing) => End::Hung(silence),
         }
     }
 
-    /// Takes in an end: every client is answered and closed at once, then what is left is removed.
-    /// Returns the reason in words.
+    /// Takes in an end: every client is answered and told why, then what is left is removed. Returns
+    /// the reason in words.
     pub(super) async fn bury(mut self, end: End) -> String {
-        let reason = match &end {
+        let mut reason = match &end {
             End::Exited(exit) => format!("the browser {exit}"),
             End::LinkClosed(reason) => reason.clone(),
             End::Hung(silence) => format!("the browser did not answer for {}s", silence.as_secs()),
         };
-        self.router.close(&reason);
-        let Some(mut process) = self.process.take() else { return reason };
+        let Some(mut process) = self.process.take() else {
+            self.router.close(&reason);
+            return reason;
+        };
         if let End::LinkClosed(_) = end
             && let Ok(exit) = timeout(LAST_WORDS, process.exited()).await
         {
-            process.clean_up().await;
-            return format!("the browser {exit}");
+            reason = format!("the browser {exit}");
         }
+        self.router.close(&reason);
         end_by_force(process).await;
         reason
     }

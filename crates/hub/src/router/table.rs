@@ -327,7 +327,10 @@ impl Table {
         for (_, client) in self.clients.drain() {
             client.outbox.close(CloseReason::going_away(reason));
         }
-        // Dropping the senders tells the hub's own callers.
+    }
+
+    /// Dropping the senders tells the callers.
+    pub(super) fn drop_own_calls(&mut self) {
         self.own.clear();
     }
 }
