@@ -127,7 +127,7 @@ fn take_lock(paths: &Paths) -> Result<File, Failure> {
     // What an earlier hub left is of no use now that we hold the lock.
     match std::fs::remove_file(paths.state_file()) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Failure::io("the old state file", &error));
+            Err(Failure::io("the old state file", &error))
         }
         _ => Ok(lock),
     }

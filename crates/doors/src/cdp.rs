@@ -35,14 +35,15 @@ pub(crate) async fn handle(State(door): State<Arc<Door>>, mut request: Request) 
         return (StatusCode::NOT_FOUND, message).into_response();
     };
     let authorized = guard::is_authorized(door.hub.token(), route.token, request.headers(), query.as_deref());
-    if route.token.is_some() && !authorized || door.hub.needs_token(&browser) && !authorized {
+    // A wrong token is refused even where none is needed: it was meant for something.
+    if !authorized && (route.token.is_some() || door.hub.needs_token(&browser)) {
         let message =
             format!("This browser wants the token. `bowline endpoint {name}` prints the URL that has it.");
         return guard::unauthorized(&message);
     }
-    let authority =
-        request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let base = Base { authority: &authority.to_owned(), prefix: Route::prefix(&path) };
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let authority = host.unwrap_or_default().to_owned();
+    let base = Base { authority: &authority, prefix: Route::prefix(&path) };
     match wish {
         Wish::Socket(entry) => {
             let Some(handshake) = Handshake::of(&mut request) else {

@@ -24,7 +24,7 @@ const PLACEHOLDERS: [&str; 3] = ["{cdp_port}", "{cdp_endpoint}", "{cdp_ws}"];
 pub(super) fn run(context: &Context<'_>, args: WrapArgs) -> Result<ExitCode, Failure> {
     let state = context.hub()?;
     let endpoint = endpoint::of(context, &state, &args.browser)?;
-    if endpoint.needs_token && args.command.iter().any(|word| names_url(word)) {
+    if endpoint.needs_token && args.command.iter().any(names_url) {
         return Err(Failure::new(
             exit::USAGE,
             "secret_in_arguments",
