@@ -25,8 +25,7 @@ test('config show tells for each value whether it is from file and line, environ
   for (const [key, at, value] of [['headless', 2, 'true'], ['stop.timeout', 5, '"3s"'], ['browsers.work.profile', 8, '"/tmp/knots"']]) {
     assert.ok(line(key).includes(value), line(key));
     assert.match(line(key), new RegExp(`config\\.toml:${at}\\b`));
-    assert.match(JSON.stringify(rows[key]), new RegExp(`config\\.toml.*\\b${at}\\b`));
-    assert.ok(JSON.stringify(rows[key]).includes(path), 'the whole path in JSON');
+    assert.deepEqual(rows[key].origin, { kind: 'file', path, line: at });
   }
   assert.match(JSON.stringify(rows.port), /BOWLINE_PORT/);
   assert.deepEqual(home.processes(), [], 'no hub was needed');
@@ -55,7 +54,7 @@ test('the example file is a configuration that is accepted as it is and with eve
 
 const WRONG = [
   ['a misspelt key', 'headless = true\nidle_timout = "3s"\n', 2, /idle_timout/, /idle_timeout/],
-  ['a key in the wrong table', '[launch]\nheadles = true\n', 2, /headles/, /headless|timeout, transport/],
+  ['a key that its table does not have', '[launch]\nheadless = true\n', 2, /headless/, /hint: ./],
   ['a value that is not offered', '\n\n[launch]\ntransport = "pip"\n', 4, /transport/, /pipe/],
   ['a value of the wrong type', 'port = "high"\n', 1, /port/, /expected|0/],
   ['a number that is too large', 'port = 70000\n', 1, /port/, /65535|expected/],

@@ -225,8 +225,12 @@ async fn new(
     let params = json!({"targetId": created.target_id});
     let info: Info = router.call("Target.getTargetInfo", params, PATIENCE).await?;
     let mut info = info.target_info;
-    if info.url.is_empty() && !for_tab {
-        // Nothing is loaded yet; Chromium tells where it is going.
+    // Chromium answers before anything is loaded: a page has no title yet, but tells where it is going;
+    // a tab tells nothing.
+    info.title = String::new();
+    if for_tab {
+        info.url = String::new();
+    } else if info.url.is_empty() {
         info.url = url.replace(' ', "%20");
     }
     Ok(discovery::target(base, revision, &info))
