@@ -7,7 +7,6 @@ use std::os::fd::OwnedFd;
 
 use bowline_hub::backend::{Link, Outgoing};
 use bytes::{BufMut, Bytes, BytesMut};
-use rustix::pipe::PipeFlags;
 use tokio::net::unix::pipe;
 use tokio_util::codec::{Decoder, Encoder, FramedRead, FramedWrite};
 
@@ -31,20 +30,19 @@ pub(crate) struct BrowserEnds {
 
 /// Makes both pipes. Must be called within the runtime.
 pub(crate) fn open() -> io::Result<(Link, BrowserEnds)> {
-    let (browser_reads, we_write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-    let (we_read, browser_writes) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    let (browser_reads, we_write) = io::pipe()?;
+    let (we_read, browser_writes) = io::pipe()?;
+    let (we_read, we_write) = (OwnedFd::from(we_read), OwnedFd::from(we_write));
     #[cfg(target_os = "linux")]
     for end in [&we_write, &we_read] {
         // A user's quota may refuse; the default size works too.
         let _ = rustix::pipe::fcntl_setpipe_size(end, KERNEL_BUFFER);
     }
-    rustix::io::ioctl_fionbio(&we_write, true)?;
-    rustix::io::ioctl_fionbio(&we_read, true)?;
     let reader =
         FramedRead::with_capacity(pipe::Receiver::from_owned_fd(we_read)?, NulFrames::default(), READ_BUFFER);
     let writer = FramedWrite::new(pipe::Sender::from_owned_fd(we_write)?, NulFrames::default());
     let link = Link { reader: Box::pin(reader), writer: Box::pin(writer), max_outgoing: LARGEST_TO_BROWSER };
-    Ok((link, BrowserEnds { reads: browser_reads, writes: browser_writes }))
+    Ok((link, BrowserEnds { reads: browser_reads.into(), writes: browser_writes.into() }))
 }
 
 #[derive(Default)]

@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 use crate::upgrade::Socket;
 
 /// A peer that does not read its closing frame for so long is cut off.
-const GOODBYE: Duration = Duration::from_secs(5);
+const GOODBYE: Duration = Duration::from_secs(2);
 /// The longest text that fits a closing frame.
 const LONGEST_REASON: usize = 123;
 
