@@ -187,6 +187,7 @@ fn spec_of(browser: &BrowserConfig) -> Spec {
             headless: browser.headless,
             no_sandbox: browser.no_sandbox.and_then(no_sandbox),
             args: browser.args.clone(),
+            ..LaunchSpec::default()
         }),
     }
 }

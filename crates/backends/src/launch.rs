@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use bowline_hub::backend::{LaunchSpec, Link, Process, StartError, Started};
+use bowline_hub::backend::{DISPLAY_VARIABLES, LaunchSpec, Link, Process, StartError, Started};
 use bowline_hub::registry;
 use tokio::process::{Child, Command};
 
@@ -30,7 +30,7 @@ impl Backends {
     pub(crate) async fn launch(&self, name: &str, spec: &LaunchSpec) -> Result<Started, StartError> {
         let installed = self.choose(spec).await?;
         if !self.is_headless(spec) {
-            check_display()?;
+            check_display(spec)?;
         }
         let (profile, throw_away) = self.profile_for(spec)?;
         let over_pipe = self.uses_pipe(&installed.path);
@@ -79,6 +79,7 @@ impl Backends {
         command.args(flags.build()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
+        command.envs(spec.display.iter().filter(|(name, _)| DISPLAY_VARIABLES.contains(&name.as_str())));
         if spec.profile.is_none() {
             // Crash reports of a throw-away browser have no business in the user's own configuration.
             command.env("CHROME_CONFIG_HOME", profile);
@@ -212,23 +213,22 @@ pub(crate) fn failed(code: &'static str, message: String) -> StartError {
 }
 
 #[cfg(target_os = "linux")]
-fn check_display() -> Result<(), StartError> {
-    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if set("DISPLAY") || set("WAYLAND_DISPLAY") {
+fn check_display(spec: &LaunchSpec) -> Result<(), StartError> {
+    let ours = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let given = |name| spec.display.get(name).is_some_and(|value| !value.is_empty());
+    if ["DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(|name| ours(name) || given(name)) {
         return Ok(());
     }
     Err(StartError {
         code: "no_display",
         message: "there is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are not set)"
             .to_owned(),
-        hint: "launch without --headed, or under a display (for example with xvfb-run); \
-               a hub that already runs keeps the environment it was started in"
-            .to_owned(),
+        hint: "launch without --headed, or where there is a display (for example below xvfb-run)".to_owned(),
     })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn check_display() -> Result<(), StartError> {
+fn check_display(_: &LaunchSpec) -> Result<(), StartError> {
     Ok(())
 }
 

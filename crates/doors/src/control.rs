@@ -166,15 +166,24 @@ async fn launch(
 ) -> Result<Response, Failure> {
     let Json(request) = body?;
     let hub = &control.hub;
+    let is_new = hub.browser(&name).is_err();
     let browser = known(&control, &name, request.spec.clone()).await?;
-    if let Some(spec) = &request.spec {
-        hub.remember_spec(&name, spec)?;
-    }
     let launched = browser.launch(request.spec, request.again).await;
-    // What the name stands for decides whether the token is asked for, which the state file tells.
-    hub.write_state()?;
+    if launched.is_err() && is_new {
+        // A name that never worked is not kept.
+        forget(&control, &name).await?;
+    } else {
+        // As the browser sees it: a spec that did not work has been taken back.
+        hub.remember_spec(&name, &browser.snapshot().spec)?;
+    }
     launched?;
     Ok(success(status_of(hub, &browser)))
+}
+
+async fn forget(control: &Control, name: &str) -> Result<(), HubError> {
+    control.hub.forget(name).await?;
+    control.listeners.close(name);
+    Ok(())
 }
 
 /// Listens on the port that a name had before; if somebody else has it now, on another one.
@@ -207,8 +216,7 @@ async fn stop(
         browser.forget_spec().await;
         control.hub.remember_spec(&name, &Spec::default())?;
     } else if request.forget {
-        control.hub.forget(&name).await?;
-        control.listeners.close(&name);
+        forget(&control, &name).await?;
     } else {
         browser.stop().await;
     }

@@ -3,6 +3,7 @@
 //!
 //! A link is message by message; framing (NUL bytes on a pipe, WebSocket frames) belongs to the backend.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -153,7 +154,13 @@ pub struct LaunchSpec {
     pub no_sandbox: Option<bool>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
+    /// The display of whoever asked for a window; the hub may have been started without one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub display: BTreeMap<String, String>,
 }
+
+/// What `LaunchSpec::display` may set.
+pub const DISPLAY_VARIABLES: [&str; 4] = ["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_SESSION_TYPE"];
 
 /// A browser that somebody else started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,11 @@
 //! `bowline launch` and `bowline restart`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use bowline_backends::detect::BrowserKind;
 use bowline_doors::control::{BrowserStatus, LaunchRequest};
-use bowline_hub::backend::{LaunchSpec, Spec};
+use bowline_hub::backend::{DISPLAY_VARIABLES, LaunchSpec, Spec};
 use bowline_hub::registry::DEFAULT;
 
 use super::Context;
@@ -48,8 +49,15 @@ fn spec_of(args: LaunchArgs) -> Option<Spec> {
         headless,
         no_sandbox: args.no_sandbox.then_some(true),
         args: args.args,
+        display: if args.headed { own_display() } else { BTreeMap::new() },
     };
     (spec != LaunchSpec::default()).then_some(Spec::Launched(spec))
+}
+
+/// Where this command's user sees windows.
+fn own_display() -> BTreeMap<String, String> {
+    let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    DISPLAY_VARIABLES.iter().filter_map(|name| Some(((*name).to_owned(), set(name)?))).collect()
 }
 
 /// The hub has another working directory, so a path is sent whole.

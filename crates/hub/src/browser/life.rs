@@ -48,6 +48,8 @@ pub(super) struct Task {
     breaker: Breaker,
     running: Option<Running>,
     launch: Option<(Launch, CancellationToken)>,
+    /// What the name stood for until the launch under way; so again if that fails.
+    before: Option<Spec>,
     /// Those who wait for the launch under way.
     waiting: Vec<Answer<Router>>,
 }
@@ -72,6 +74,7 @@ impl Task {
             breaker,
             running: None,
             launch: None,
+            before: None,
             waiting: Vec::new(),
         };
         (task, receiver)
@@ -101,8 +104,10 @@ impl Task {
                 if again || changed {
                     self.end("the browser is being replaced").await;
                 }
-                if let Some(spec) = spec {
-                    self.snapshot.send_modify(|snapshot| snapshot.spec = spec);
+                if let Some(spec) = spec.filter(|_| changed) {
+                    self.snapshot.send_modify(|snapshot| {
+                        self.before = Some(std::mem::replace(&mut snapshot.spec, spec));
+                    });
                 }
                 self.breaker.reset();
                 self.want(answer);
@@ -159,6 +164,7 @@ impl Task {
                     let _ = answer.send(Ok(running.router.clone()));
                 }
                 self.running = Some(running);
+                self.before = None;
                 self.snapshot.send_modify(|snapshot| snapshot.starts += 1);
                 self.publish(Life::Ready, None);
             }
@@ -166,6 +172,9 @@ impl Task {
                 tracing::warn!(browser = self.name, code = error.code, %error, "did not start");
                 if self.launches() && counts_as_death(&error) {
                     self.breaker.died(Duration::ZERO);
+                }
+                if let Some(before) = self.before.take() {
+                    self.snapshot.send_modify(|snapshot| snapshot.spec = before);
                 }
                 for answer in self.waiting.drain(..) {
                     let _ = answer.send(Err(error.clone()));

@@ -149,3 +149,13 @@ async fn a_hung_browser_is_found_within_ten_seconds_and_replaced() {
     world.browser.connect(Entry::Browser).await.unwrap();
     assert_eq!(world.starts(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_spec_that_does_not_work_is_taken_back() {
+    let world = world();
+    *world.backend.plan.lock().unwrap() = Plan::Exit;
+    let other =
+        Spec::Launched(crate::backend::LaunchSpec { args: vec!["--x".to_owned()], ..Default::default() });
+    assert!(world.browser.launch(Some(other), false).await.is_err());
+    assert_eq!(world.browser.snapshot().spec, Spec::default());
+}
