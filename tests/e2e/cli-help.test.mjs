@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { hubOnly } from './lib/env.mjs';
+import { BOWLINE, hubOnly } from './lib/env.mjs';
 import { Home } from './lib/hub.mjs';
 import { test } from './lib/test.mjs';
 import { pooled } from './lib/until.mjs';
@@ -118,18 +118,25 @@ test('completions are scripts that their shells accept', hubOnly, async () => {
   }
 });
 
-test('status, browsers and config show fit 80 columns', hubOnly, async () => {
-  // The suite's own flags are longer than anybody's.
-  const env = { COLUMNS: '80', BOWLINE_ARGS: '' };
-  const hub = await home.serve({ env });
+/** Runs a command on a terminal of so many columns (script is on every Debian). */
+function onTerminal(args, columns) {
+  const command = `stty cols ${columns}; exec '${BOWLINE}' ${args.join(' ')}`;
+  const env = { ...home.env, COLUMNS: String(columns) };
+  const { status, stdout, error } = spawnSync('script', ['-qec', command, '/dev/null'], { env, encoding: 'utf8', timeout: 10_000 });
+  assert.equal(status, 0, `${args.join(' ')}: ${error ?? stdout}`);
+  return stdout.replace(/\x1b\[[\d;]*m/g, '').replaceAll('\r', '');
+}
+
+test('on a terminal of 80 columns status, browsers and config show fit', hubOnly, async () => {
+  const hub = await home.serve();
   try {
     await home.json('launch');
-    await home.json('launch', 'work', '--profile', 'knots');
-    for (const args of [['status'], ['browsers'], ['config', 'show']]) {
-      const { code, stdout } = await home.run(args, { env });
-      assert.equal(code, 0);
-      assert.ok(width(stdout) <= 80, `${args.join(' ')}: ${longest(stdout)}`);
-    }
+    await home.json('launch', 'a-long-name-for-work', '--profile', 'knots');
+    const wide = [['status'], ['browsers'], ['config', 'show']].map((args) => {
+      const text = onTerminal(args, 80);
+      return width(text) <= 80 ? null : `${args.join(' ')}: ${longest(text)}`;
+    });
+    assert.deepEqual(wide.filter(Boolean), []);
   } finally {
     await hub.end();
   }

@@ -5,7 +5,7 @@ import { after, before } from 'node:test';
 import { hubOnly } from './lib/env.mjs';
 import { Home } from './lib/hub.mjs';
 import { fakeBrowser, withHome } from './lib/life.mjs';
-import { alive } from './lib/processes.mjs';
+import { alive, gone } from './lib/processes.mjs';
 import { test } from './lib/test.mjs';
 
 let home;
@@ -62,7 +62,8 @@ test('every command that succeeds answers with its data', hubOnly, async () => {
   assert.ok((await data('config', 'path')).path.startsWith(home.config));
   assert.match((await data('config', 'example')).toml, /idle_timeout/);
   assert.deepEqual(await data('shutdown'), { was_running: true, pid });
-  assert.equal(alive(pid), false, 'shutdown returns when the hub has gone');
+  // It returns when the hub has let go of everything; the process may still be on its last step.
+  await gone(pid, 1_000);
 });
 
 test('doctor answers with its findings; success goes with its verdict', hubOnly, async () => {

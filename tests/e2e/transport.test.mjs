@@ -50,7 +50,6 @@ test('a browser on a port that crashes: every command is answered, the next conn
   for (const cdp of list) {
     const { reason } = await within(2_000, 'closed', cdp.closed);
     assert.match(reason, /browser/);
-    assert.doesNotMatch(reason, /WebSocket protocol error/, 'in a user\'s words');
   }
   const cdp = await Cdp.connect(hub.endpoint);
   assert.ok((await cdp.send('Browser.getVersion')).product);

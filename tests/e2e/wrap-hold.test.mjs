@@ -28,7 +28,7 @@ async function wrapped(home, ...options) {
   return {
     child, ended, endpoint: await line(),
     ask: () => { child.stdin.write('\n'); return line(); },
-    end: () => { child.stdin.end(); return within(10_000, 'wrap ended', ended); },
+    end: () => { child.stdin.end(); return within(5_000, 'wrap ended', ended); },
   };
 }
 
@@ -66,13 +66,14 @@ test('two wrapped commands bring back one hub', hubOnly, () => withHome(async (h
 
 for (const [what, end] of [
   ['bowline shutdown', (home) => home.json('shutdown')],
-  ['SIGTERM', async (_, pid) => { signal(pid, 'SIGTERM'); await gone(pid); }],
+  ['SIGTERM', (_, pid) => signal(pid, 'SIGTERM')],
 ]) {
   test(`${what} while a command is wrapped does not bring the hub back`, hubOnly, () => withHome(async (home) => {
     const command = await wrapped(home);
     assert.match(await command.ask(), /^200 /);
     const { pid } = await home.json('status');
     await end(home, pid);
+    await gone(pid);
     await stays('no hub', () => !home.processes().some(({ command: line }) => / serve( |$)/.test(line)), 1_500);
     assert.equal(alive(command.child.pid), true, 'the command goes on');
     assert.equal(await command.ask(), 'failed ECONNREFUSED');

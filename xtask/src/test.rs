@@ -1,6 +1,7 @@
 //! `cargo xtask test`: installs what the tests need, then runs all of them in the order in which they
 //! fail fastest. Everything is built once: one profile, one target directory, one set of features.
 
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -54,7 +55,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         browser::ensure(permission)?;
     }
     if wanted(Part::E2e) {
-        node = Some(Node::ensure(permission)?);
+        let found = Node::ensure(permission)?;
+        let e2e = found.ensure_packages(permission)?;
+        node = Some((found, e2e));
     }
 
     if wanted(Part::Fmt) {
@@ -76,8 +79,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if wanted(Part::Unit) {
         steps::step("unit", &mut unit_tests())?;
     }
-    if let Some(node) = node {
-        end_to_end(&node)?;
+    if let Some((node, e2e)) = node {
+        end_to_end(&node, &e2e)?;
     }
     println!("\nAll passed in {}.", steps::seconds(start.elapsed()));
     Ok(ExitCode::SUCCESS)
@@ -97,8 +100,7 @@ fn unit_tests() -> Command {
     command
 }
 
-fn end_to_end(node: &Node) -> Result<()> {
-    let e2e = node.ensure_packages()?;
+fn end_to_end(node: &Node, e2e: &Path) -> Result<()> {
     let mut npm = node.command("npm");
     npm.arg("test").current_dir(e2e).env("BOWLINE_BIN", steps::bowline("debug")?);
     steps::step("e2e", &mut npm)

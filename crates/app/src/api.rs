@@ -4,16 +4,13 @@ use std::time::Duration;
 
 use bowline_doors::control::{BrowserStatus, HubStatus, LaunchRequest, StopRequest};
 use bowline_hub::statefile::State;
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
 use hyper::{Method, Request};
-use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::net::TcpStream;
 
 use crate::failure::{Failure, exit};
+use crate::http;
 
 /// Longer than any launch may be configured to take on a sane machine, and than a person thinks over
 /// Chrome's consent.
@@ -81,34 +78,15 @@ impl<'a> Api<'a> {
 
     async fn exchange(&self, method: Method, path: &str, body: &impl Serialize) -> Result<Answer, Failure> {
         let fail = |error: &dyn std::fmt::Display| unreachable(&error.to_string());
-        let stream =
-            TcpStream::connect(("127.0.0.1", self.state.port)).await.map_err(|error| fail(&error))?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| fail(&error))?;
-        let body = serde_json::to_vec(body).map_err(|error| fail(&error))?;
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header("Host", format!("127.0.0.1:{}", self.state.port))
             .header("Authorization", format!("Bearer {}", self.state.token))
-            .header("Content-Type", "application/json")
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|error| fail(&error))?;
-        let exchange = async {
-            let response = sender.send_request(request).await.map_err(|error| fail(&error))?;
-            let body = response.into_body().collect().await.map_err(|error| fail(&error))?.to_bytes();
-            serde_json::from_slice(&body).map_err(|error| fail(&error))
-        };
-        let mut connection = std::pin::pin!(connection);
-        let mut exchange = std::pin::pin!(exchange);
-        let mut connected = true;
-        loop {
-            tokio::select! {
-                answer = &mut exchange => return answer,
-                _ = &mut connection, if connected => connected = false,
-            }
-        }
+            .header("Content-Type", "application/json");
+        let body = serde_json::to_vec(body).map_err(|error| fail(&error))?;
+        let (_, answer) =
+            http::exchange(self.state.port, request, body).await.map_err(|error| fail(&error))?;
+        serde_json::from_slice(&answer).map_err(|error| fail(&error))
     }
 }
 

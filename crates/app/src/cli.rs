@@ -41,7 +41,9 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  bowline browsers\n  bowline browsers --json")]
     Browsers,
     /// Launch a browser, or relaunch it with other options (its port stays)
-    #[command(after_help = "Examples:
+    #[command(after_help = "Options replace those of an earlier launch as a whole; without any, they stay.
+
+Examples:
   bowline launch                          the default browser, headless, temporary profile
   bowline launch --headed                 with a window
   bowline launch work --profile work      a second one that keeps its logins

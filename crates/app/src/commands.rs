@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 use bowline_hub::statefile::State;
 use clap::CommandFactory;
+use serde_json::json;
 
 use crate::cli::{Cli, Command, ServeArgs};
 use crate::config::{Loaded, Overrides};
@@ -44,19 +45,29 @@ impl Context<'_> {
     pub(crate) fn load_config(&self, flags: &Overrides) -> Result<Loaded, Failure> {
         let text = settings::read_file(&self.paths.config_file)?;
         let file = text.as_deref().map(|text| (self.paths.config_file.as_path(), text));
-        Ok(settings::load(file, std::env::vars(), flags)?)
+        // What is not UTF-8 can be nobody's setting; it belongs to another program.
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Ok(settings::load(file, variables, flags)?)
     }
 
-    /// Runs what waits for the network, on one thread.
+    /// Runs what waits for the network, on one thread. When the result is there, nothing else is waited
+    /// for: a thread that still starts a hub must not keep a command that is done.
     pub(crate) fn block_on<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        runtime.map_err(|error| Failure::io("the runtime", &error))?.block_on(work)
+        let runtime = runtime.map_err(|error| Failure::io("the runtime", &error))?;
+        let result = runtime.block_on(work);
+        runtime.shutdown_background();
+        result
     }
 }
 
 pub(crate) fn run(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
     if let Command::Completions { shell } = cli.command {
-        clap_complete::generate(shell, &mut Cli::command(), "bowline", &mut std::io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Cli::command(), "bowline", &mut script);
+        let script = String::from_utf8_lossy(&script);
+        output.result(&json!({ "script": script }), |_| script.trim_end().to_owned());
         return Ok(ExitCode::SUCCESS);
     }
     let context = Context { paths: Paths::from_environment()?, output };

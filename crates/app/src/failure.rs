@@ -3,6 +3,7 @@
 use std::io;
 
 use bowline_hub::backend::StartError;
+use clap::error::ErrorKind;
 
 use crate::config::ConfigError;
 
@@ -71,5 +72,51 @@ impl From<ConfigError> for Failure {
             Some(hint) => failure.hint(hint),
             None => failure,
         }
+    }
+}
+
+/// Wrong usage, as `--json` tells it.
+impl From<&clap::Error> for Failure {
+    fn from(error: &clap::Error) -> Self {
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            return Self::new(exit::USAGE, "usage", "a command is missing").hint("see `bowline --help`");
+        }
+        // Paragraphs: what is wrong, a tip now and then, the usage, where to read more.
+        let text = error.render().to_string();
+        let paragraphs: Vec<String> = text
+            .split("\n\n")
+            .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        let message = paragraphs.first().map_or("", String::as_str);
+        let tip = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("tip: "));
+        let usage = paragraphs.iter().find(|paragraph| paragraph.starts_with("Usage: "));
+        let hint = tip.or(usage.map(String::as_str)).unwrap_or("see `bowline --help`");
+        Self::new(exit::USAGE, "usage", message.strip_prefix("error: ").unwrap_or(message)).hint(hint)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    fn usage(words: &[&str]) -> (String, String) {
+        let error = Cli::try_parse_from(words).expect_err("wrong usage");
+        let failure = Failure::from(&error);
+        assert_eq!((failure.exit, failure.code.as_str()), (exit::USAGE, "usage"));
+        (failure.message, failure.hint.expect("a hint"))
+    }
+
+    #[test]
+    fn wrong_usage_has_a_message_and_a_hint_of_one_line_each() {
+        let (message, hint) = usage(&["bowline", "statsu"]);
+        assert_eq!(message, "unrecognized subcommand 'statsu'");
+        assert!(hint.contains("'status'"), "{hint}");
+        let (message, hint) = usage(&["bowline", "wrap"]);
+        assert!(message.contains("COMMAND") && !message.contains('\n'), "{message}");
+        assert!(hint.starts_with("Usage: bowline wrap"), "{hint}");
+        assert_eq!(usage(&["bowline"]).0, "a command is missing");
     }
 }

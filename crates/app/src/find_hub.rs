@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use bowline_hub::files;
@@ -25,17 +26,17 @@ const QUIET: Duration = Duration::from_secs(2);
 /// What a hub says on its stdout when it is ready, or why it is not.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Announcement {
+enum Announcement {
     Failed {
         code: String,
         message: String,
         hint: Option<String>,
         exit: u8,
     },
-    #[allow(dead_code)]
+    /// The port must be there; everything else about the hub is in its state file.
     Ready {
-        port: u16,
-        pid: u32,
+        #[serde(rename = "port")]
+        _port: u16,
     },
 }
 
@@ -114,15 +115,22 @@ fn start(paths: &Paths) -> Result<(), Failure> {
         .spawn();
     let mut child = child.map_err(|error| Failure::io("the hub could not be started", &error))?;
     let Some(stdout) = child.stdout.take() else { return Err(mute_hub(paths)) };
-    let mut line = String::new();
-    BufReader::new(stdout)
-        .read_line(&mut line)
-        .map_err(|error| Failure::io("the hub's announcement", &error))?;
+    let (tell, told) = mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = BufReader::new(stdout).read_line(&mut line).map(|_| line);
+        // Nobody listens any more if it took too long.
+        let _ = tell.send(read);
+        // A hub that ends while we live, as under `wrap`, leaves no zombie behind.
+        let _ = child.wait();
+    });
+    // The start lock is held meanwhile. A hub that is later than this may still become ready; the next
+    // command finds it then.
+    let line = told.recv_timeout(PATIENCE).map_err(|_| mute_hub(paths))?;
+    let line = line.map_err(|error| Failure::io("the hub's announcement", &error))?;
     match serde_json::from_str(&line) {
         Ok(Announcement::Ready { .. }) => Ok(()),
         Ok(Announcement::Failed { code, message, hint, exit }) => {
-            // It has ended; waiting for it leaves no zombie behind.
-            let _ = child.wait();
             Err(Failure::new(exit, &code, message).hint(hint.unwrap_or_default()))
         }
         Err(_) => Err(mute_hub(paths)),

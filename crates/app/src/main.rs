@@ -6,10 +6,12 @@ mod commands;
 mod config;
 mod failure;
 mod find_hub;
+mod http;
 mod output;
 mod paths;
 mod port_holder;
 mod serve;
+mod signals;
 mod tiny_cdp;
 
 use std::process::ExitCode;
@@ -17,10 +19,14 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::Cli;
+use crate::failure::Failure;
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return not_parsed(&error),
+    };
     let output = Output::new(cli.json);
     match commands::run(cli, &output) {
         Ok(code) => code,
@@ -29,4 +35,15 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit)
         }
     }
+}
+
+/// Help and version go where they always go; so does wrong usage, unless JSON was asked for.
+fn not_parsed(error: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
+    if !(error.use_stderr() && wants_json) {
+        error.exit();
+    }
+    let failure = Failure::from(error);
+    Output::new(true).failure(&failure);
+    ExitCode::from(failure.exit)
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
@@ -34,17 +34,33 @@ impl Output {
         if self.json {
             self.line(json!({"success": true, "data": data}));
         } else {
-            let text = human(data);
-            if !text.is_empty() {
-                self.line(text);
-            }
+            self.text(&human(data));
+        }
+    }
+
+    /// A result that is a failure all the same, with all there is to say about it.
+    pub(crate) fn failed_result<T: Serialize>(
+        self,
+        data: &T,
+        failure: &Failure,
+        human: impl FnOnce(&T) -> String,
+    ) {
+        if self.json {
+            self.line(json!({"success": false, "data": data, "error": error(failure)}));
+        } else {
+            self.text(&human(data));
+        }
+    }
+
+    fn text(self, text: &str) {
+        if !text.is_empty() {
+            self.line(text);
         }
     }
 
     pub(crate) fn failure(self, failure: &Failure) {
         if self.json {
-            let error = json!({"code": failure.code, "message": failure.message, "hint": failure.hint});
-            self.line(json!({"success": false, "error": error}));
+            self.line(json!({"success": false, "error": error(failure)}));
             return;
         }
         self.note(format!("{BAD}error:{BAD:#} {}", failure.message));
@@ -63,6 +79,10 @@ impl Output {
     pub(crate) fn note(self, text: impl Display) {
         let _ = writeln!(anstream::stderr(), "{text}");
     }
+}
+
+fn error(failure: &Failure) -> Value {
+    json!({"code": failure.code, "message": failure.message, "hint": failure.hint})
 }
 
 /// A table without lines, as wide as the terminal allows.

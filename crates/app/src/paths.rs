@@ -26,17 +26,16 @@ impl Paths {
         let base = etcetera::choose_base_strategy().map_err(|error| {
             Failure::new(exit::FAILED, "no_home", format!("no home directory: {error}")).hint("set HOME")
         })?;
-        let own = |variable: &str| env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let temp_dir = env::temp_dir().join(format!("bowline-{}", user_id()));
-        let runtime = own("BOWLINE_RUNTIME_DIR")
-            .or_else(|| own("XDG_RUNTIME_DIR").filter(|dir| dir.is_absolute()).map(|dir| dir.join("bowline")))
+        let temp_dir = temp_dir()?.join(format!("bowline-{}", user_id()));
+        let runtime = own("BOWLINE_RUNTIME_DIR")?
+            .or_else(|| set("XDG_RUNTIME_DIR").filter(|dir| dir.is_absolute()).map(|dir| dir.join("bowline")))
             .unwrap_or_else(|| temp_dir.clone());
-        let data = own("BOWLINE_DATA_DIR").unwrap_or_else(|| base.data_dir().join("bowline"));
-        let state = own("BOWLINE_STATE_DIR")
+        let data = own("BOWLINE_DATA_DIR")?.unwrap_or_else(|| base.data_dir().join("bowline"));
+        let state = own("BOWLINE_STATE_DIR")?
             .or_else(|| base.state_dir().map(|dir| dir.join("bowline")))
             .unwrap_or_else(|| data.join("state"));
         let config_file =
-            own("BOWLINE_CONFIG").unwrap_or_else(|| base.config_dir().join("bowline").join("config.toml"));
+            own("BOWLINE_CONFIG")?.unwrap_or_else(|| base.config_dir().join("bowline").join("config.toml"));
         let temporary = temp_dir.join("profiles");
         Ok(Self { runtime, temporary, config_file, state, data, cache: base.cache_dir().join("bowline") })
     }
@@ -62,6 +61,24 @@ impl Paths {
     pub(crate) fn profiles(&self) -> PathBuf {
         self.data.join("profiles")
     }
+}
+
+/// The system's directory for temporary files.
+pub(crate) fn temp_dir() -> Result<PathBuf, Failure> {
+    absolute(&env::temp_dir())
+}
+
+fn set(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn own(variable: &str) -> Result<Option<PathBuf>, Failure> {
+    set(variable).map(|path| absolute(&path)).transpose()
+}
+
+/// The hub changes its directory, so a path that is relative to ours is made whole first.
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| Failure::io(&path.display().to_string(), &error))
 }
 
 /// A path as a person would write it.

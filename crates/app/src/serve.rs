@@ -1,8 +1,11 @@
 //! The hub's process: composes hub, backends and doors, and runs them until they leave.
 
-use std::fs::File;
+mod process;
+
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bowline_backends::profiles::{self, Profiles};
 use bowline_backends::{Backends, Defaults, Transport};
@@ -21,12 +24,18 @@ use crate::config::{self, BrowserConfig, Config, NoSandbox};
 use crate::failure::{Failure, exit};
 use crate::find_hub;
 use crate::output::Output;
-use crate::paths::Paths;
+use crate::paths::{self, Paths};
 use crate::port_holder;
+use crate::signals::Signals;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The log begins anew beyond this size.
-const LARGEST_LOG: u64 = 5 << 20;
+/// A command that looks whether a hub runs holds the lock for a moment; a hub holds it for good.
+const PROBES: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(10);
+/// How long connections may take to close once every browser has ended.
+const DRAIN: Duration = Duration::from_secs(3);
+/// A Ctrl-C that the terminal and a wrapper such as npm both deliver is still one.
+const SAME_WISH: Duration = Duration::from_millis(200);
 
 /// Who wants to hear that the hub is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +47,7 @@ pub(crate) enum Mode {
 }
 
 pub(crate) fn run(config: &Config, paths: &Paths, mode: Mode, output: Output) -> Result<(), Failure> {
-    let result = start_logging(config, paths, mode).and_then(|()| {
+    let result = process::start_logging(config, paths, mode).and_then(|()| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::io("the runtime", &error))?;
         runtime.block_on(serve(config, paths, mode, output))
@@ -57,11 +66,15 @@ pub(crate) fn announce_failure(output: Output, failure: Failure) -> Result<(), F
 }
 
 async fn serve(config: &Config, paths: &Paths, mode: Mode, output: Output) -> Result<(), Failure> {
-    let lock = take_lock(paths)?;
+    let lock = take_lock(paths).await?;
     if mode == Mode::Daemon {
-        leave_the_terminal();
+        process::leave_the_terminal();
     }
-    adopt_orphans();
+    process::adopt_orphans();
+    process::raise_file_limit();
+    // Before anything is made that would stay behind.
+    let mut signals =
+        Signals::listen().map_err(|error| Failure::io("signals cannot be listened for", &error))?;
     for dir in [&paths.state, &paths.data] {
         files::private_dir(dir).map_err(|error| Failure::io("a directory of ours", &error))?;
     }
@@ -73,6 +86,22 @@ async fn serve(config: &Config, paths: &Paths, mode: Mode, output: Output) -> Re
     let profiles = Profiles::open(&paths.temporary, &paths.profiles())
         .map_err(|error| Failure::io("temporary profiles", &error))?;
     let backends = Arc::new(Backends::new(defaults(config, paths), profiles));
+    let result = run_hub(config, paths, &backends, &mut signals, mode, output).await;
+    // Also after a start that failed: the run directory is there already.
+    backends.close();
+    drop(lock);
+    result
+}
+
+/// Opens the doors, and returns when the hub and its browsers have ended.
+async fn run_hub(
+    config: &Config,
+    paths: &Paths,
+    backends: &Arc<Backends>,
+    signals: &mut Signals,
+    mode: Mode,
+    output: Output,
+) -> Result<(), Failure> {
     let registry = Registry::load(&paths.state.join("browsers.json"))
         .map_err(|error| Failure::io("the list of browsers", &error))?;
     let config_of_hub = HubConfig {
@@ -95,28 +124,65 @@ async fn serve(config: &Config, paths: &Paths, mode: Mode, output: Output) -> Re
     };
     let hub = Hub::new(config_of_hub, registry);
     let listeners = Listeners::new(hub.clone(), config.max_message);
-    let port = open_doors(config, &hub, &listeners).await?;
-    tracing::info!(port, version = VERSION, "ready");
-    announce(mode, output, port);
-    tokio::select! {
-        () = hub.run() => {}
-        () = told_to_leave() => {
-            tracing::info!("told to leave");
-            hub.shutdown();
-            hub.run().await;
+    let opened = open_doors(config, paths, mode, &hub, &listeners).await;
+    match &opened {
+        Ok(port) => {
+            tracing::info!(port, version = VERSION, "ready");
+            announce(mode, output, *port);
         }
+        // A client may have come through the first door while the second would not open.
+        Err(_) => hub.shutdown(),
     }
-    listeners.drain().await;
-    backends.close();
-    drop(lock);
-    Ok(())
+    live(&hub, &listeners, signals).await;
+    opened.map(|_| ())
 }
 
-fn take_lock(paths: &Paths) -> Result<File, Failure> {
+/// Returns when the hub has ended, for whatever reason, and its connections are closed.
+async fn live(hub: &Hub, listeners: &Listeners, signals: &mut Signals) {
+    let ended = async {
+        hub.run().await;
+        // A client that does not take its closing frame is not waited for.
+        if tokio::time::timeout(DRAIN, listeners.drain()).await.is_err() {
+            tracing::warn!("connections that did not close are dropped");
+        }
+    };
+    let mut ended = std::pin::pin!(ended);
+    let mut told: Option<Instant> = None;
+    loop {
+        let asked = tokio::select! {
+            () = &mut ended => return,
+            asked = signals.next() => asked,
+        };
+        match told {
+            None => {
+                tracing::info!("told to leave");
+                told = Some(Instant::now());
+                hub.shutdown();
+            }
+            Some(first) if first.elapsed() > SAME_WISH && asked.is_urgent() => {
+                tracing::warn!("told again; leaving at once");
+                // The next hub ends and removes what stays behind.
+                std::process::exit(i32::from(exit::FAILED));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+async fn take_lock(paths: &Paths) -> Result<File, Failure> {
     files::private_dir(&paths.runtime).map_err(|error| Failure::io("the runtime directory", &error))?;
     let lock =
         files::open_private(&paths.hub_lock()).map_err(|error| Failure::io("the hub's lock", &error))?;
-    if lock.try_lock().is_err() {
+    let begun = Instant::now();
+    let mut taken = false;
+    while !taken && begun.elapsed() < PROBES {
+        match lock.try_lock() {
+            Ok(()) => taken = true,
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
+            Err(TryLockError::Error(error)) => return Err(Failure::io("the hub's lock", &error)),
+        }
+    }
+    if !taken {
         let at = match find_hub::running(paths) {
             Ok(Some(state)) => format!(" (pid {}, port {})", state.pid, state.port),
             _ => String::new(),
@@ -134,7 +200,13 @@ fn take_lock(paths: &Paths) -> Result<File, Failure> {
 }
 
 /// Makes the browsers known and listens for each. Returns the hub's own port.
-async fn open_doors(config: &Config, hub: &Arc<Hub>, listeners: &Arc<Listeners>) -> Result<u16, Failure> {
+async fn open_doors(
+    config: &Config,
+    paths: &Paths,
+    mode: Mode,
+    hub: &Arc<Hub>,
+    listeners: &Arc<Listeners>,
+) -> Result<u16, Failure> {
     let remembered = hub.remembered();
     let mut names: Vec<String> = vec![DEFAULT.to_owned()];
     names.extend(config.browsers.keys().chain(remembered.iter().map(|(name, _)| name)).cloned());
@@ -151,31 +223,35 @@ async fn open_doors(config: &Config, hub: &Arc<Hub>, listeners: &Arc<Listeners>)
             None if name == DEFAULT => config.port,
             None => 0,
         };
-        let port = listen(listeners, &name, wanted, hub.port_of(&name)).await?;
-        hub.listens(&name, port).map_err(hub_failure)?;
+        if wanted == 0 {
+            listeners
+                .open_any(&name)
+                .await
+                .map_err(|error| Failure::new(exit::NO_HUB, "no_port", error.to_string()))?;
+        } else {
+            let port = listeners.open(&name, wanted).await;
+            let port = port.map_err(|error| not_opened(&name, error, paths, mode))?;
+            hub.listens(&name, port).map_err(hub_failure)?;
+        }
     }
     Ok(hub.port())
 }
 
-/// Listens on the wanted port; if the system may choose, on the one it chose the last time.
-async fn listen(listeners: &Arc<Listeners>, name: &str, wanted: u16, before: u16) -> Result<u16, Failure> {
-    if wanted == 0 && before != 0 {
-        match listeners.open(name, before).await {
-            Ok(port) => return Ok(port),
-            Err(error) => tracing::warn!(name, %error, "this browser gets another port"),
-        }
-    }
-    listeners.open(name, wanted).await.map_err(|error| match error {
-        ListenError::Taken { port } => {
-            let holder =
-                port_holder::holder_of(port).map_or_else(String::new, |holder| format!(" by {holder}"));
-            Failure::new(exit::NO_HUB, "port_taken", format!("port {port} is taken{holder}")).hint(format!(
-                "choose another with --port {} or BOWLINE_PORT={0}, or let the system choose with 0",
-                port.saturating_add(1)
-            ))
-        }
-        ListenError::Failed { .. } => Failure::new(exit::NO_HUB, "no_port", error.to_string()),
-    })
+/// Why the port that was asked for is not ours, and how to ask for another.
+fn not_opened(name: &str, error: ListenError, paths: &Paths, mode: Mode) -> Failure {
+    let ListenError::Taken { port } = error else {
+        return Failure::new(exit::NO_HUB, "no_port", error.to_string());
+    };
+    let holder = port_holder::holder_of(port).map_or_else(String::new, |holder| format!(" by {holder}"));
+    let other = port.checked_add(1).unwrap_or(port - 1);
+    let file = paths::shown(&paths.config_file);
+    let way = match mode {
+        _ if name != DEFAULT => format!("`browsers.{name}.port` in {file}"),
+        Mode::Foreground => format!("--port {other}"),
+        Mode::Daemon => format!("BOWLINE_PORT={other}, or `port` in {file}"),
+    };
+    Failure::new(exit::NO_HUB, "port_taken", format!("port {port} is taken{holder}"))
+        .hint(format!("choose another with {way}; 0 lets the system choose"))
 }
 
 fn spec_of(browser: &BrowserConfig) -> Spec {
@@ -230,66 +306,4 @@ fn announce(mode: Mode, output: Output, port: u16) {
     }
     // Whoever waits for the line must not wait for a buffer.
     let _ = io::stdout().flush();
-}
-
-fn start_logging(config: &Config, paths: &Paths, mode: Mode) -> Result<(), Failure> {
-    let filter = std::env::var("BOWLINE_LOG").unwrap_or_else(|_| config.log.clone());
-    let filter = tracing_subscriber::EnvFilter::try_new(&filter).map_err(|error| {
-        Failure::new(exit::USAGE, "bad_config", format!("log filter `{filter}`: {error}"))
-            .hint("for example `info` or `debug`")
-    })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_target(false);
-    match mode {
-        Mode::Foreground => {
-            builder.with_writer(io::stderr).with_ansi(io::IsTerminal::is_terminal(&io::stderr())).init()
-        }
-        Mode::Daemon => {
-            files::private_dir(&paths.state).map_err(|error| Failure::io("the state directory", &error))?;
-            let path = paths.log_file();
-            if std::fs::metadata(&path).is_ok_and(|log| log.len() > LARGEST_LOG) {
-                std::fs::rename(&path, path.with_extension("log.old"))
-                    .map_err(|error| Failure::io("the old log", &error))?;
-            }
-            let log = files::open_private(&path).map_err(|error| Failure::io("the log", &error))?;
-            builder.with_writer(std::sync::Mutex::new(log)).with_ansi(false).init();
-        }
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-async fn told_to_leave() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
-    let [terminate, interrupt, hangup] = kinds.map(signal);
-    let (Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)) = (terminate, interrupt, hangup) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hangup.recv() => {}
-    }
-}
-
-#[cfg(not(unix))]
-async fn told_to_leave() {
-    let _ = tokio::signal::ctrl_c().await;
-}
-
-/// A daemon survives the terminal it was started from, and keeps no directory busy.
-fn leave_the_terminal() {
-    #[cfg(unix)]
-    {
-        let _ = rustix::process::setsid();
-        let _ = rustix::process::chdir("/");
-    }
-}
-
-/// A browser's children become ours when it dies, so that they can be reaped.
-fn adopt_orphans() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
-        tracing::debug!(%error, "orphans go to init");
-    }
 }

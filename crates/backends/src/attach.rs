@@ -92,9 +92,19 @@ pub(crate) async fn start(spec: &AttachSpec) -> Result<Started, StartError> {
     Ok(Started { link, process: None })
 }
 
+/// Whether somebody is there. Chrome's user is not asked yet.
+pub(crate) async fn check(spec: &AttachSpec) -> Result<(), StartError> {
+    let authority = socket::authority(&socket_url(spec).await?);
+    match tokio::time::timeout(LOOK_UP, tokio::net::TcpStream::connect(&authority)).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(unreachable(&authority, &error.to_string())),
+        Err(_) => Err(unreachable(&authority, "no answer in time")),
+    }
+}
+
 pub(crate) async fn protocol(spec: &AttachSpec) -> Result<Bytes, StartError> {
     let url = socket_url(spec).await?;
-    let authority = url.trim_start_matches("ws://").split('/').next().unwrap_or_default().to_owned();
+    let authority = socket::authority(&url);
     match http::get(&authority, "/json/protocol", LOOK_UP).await {
         Ok(answer) if answer.status == 200 => Ok(answer.body),
         _ => Err(StartError {

@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use crate::detect::{self, Installed, Machine, ThisMachine};
 use crate::flags::Flags;
 use crate::process::BrowserProcess;
-use crate::{Backends, Transport, socket};
+use crate::{Backends, Transport, running, socket};
 
 /// A smaller `/dev/shm` makes tabs crash.
 #[cfg(target_os = "linux")]
@@ -28,10 +28,7 @@ const ACTIVE_PORT: &str = "DevToolsActivePort";
 
 impl Backends {
     pub(crate) async fn launch(&self, name: &str, spec: &LaunchSpec) -> Result<Started, StartError> {
-        let installed = self.choose(spec).await?;
-        if !self.is_headless(spec) {
-            check_display(spec)?;
-        }
+        let installed = self.check_launch(spec).await?;
         let (profile, throw_away) = self.profile_for(spec)?;
         let over_pipe = self.uses_pipe(&installed.path);
         let transport = if over_pipe { PIPE_FLAG } else { PORT_FLAG };
@@ -55,6 +52,31 @@ impl Backends {
             },
         };
         Ok(Started { link, process: Some(Box::new(process)) })
+    }
+
+    /// What can be known before anything is started. Gives the program to start.
+    pub(crate) async fn check_launch(&self, spec: &LaunchSpec) -> Result<Installed, StartError> {
+        if let Some(flag) =
+            self.defaults.args.iter().chain(&spec.args).find(|flag| flag.starts_with("--user-data-dir"))
+        {
+            // Such a profile would pass for a throw-away one, and its endpoint be open to everybody.
+            return Err(StartError {
+                code: "bad_profile",
+                message: format!("{flag} is not taken: Bowline chooses the profile's directory"),
+                hint: "use --profile NAME for a profile that is kept".to_owned(),
+            });
+        }
+        if let Some(name) = spec.profile.as_deref().filter(|name| registry::check_name(name).is_err()) {
+            return Err(StartError {
+                code: "bad_profile",
+                message: format!("`{name}` is not a name for a profile"),
+                hint: "use lower-case letters, digits, `-` and `_`".to_owned(),
+            });
+        }
+        if !self.is_headless(spec) {
+            check_display(spec)?;
+        }
+        self.choose(spec).await
     }
 
     /// The command line for one run, in a process group of its own.
@@ -113,11 +135,6 @@ impl Backends {
                 failed("bad_profile", format!("a temporary profile could not be made: {error}"))
             });
         };
-        if registry::check_name(name).is_err() {
-            let mut error = failed("bad_profile", format!("`{name}` is not a name for a profile"));
-            error.hint = "use lower-case letters, digits, `-` and `_`".to_owned();
-            return Err(error);
-        }
         let dir = self.profiles.named(name);
         dir.map(|dir| (dir, false)).map_err(|error| {
             failed("bad_profile", format!("the profile `{name}` could not be opened: {error}"))
@@ -153,11 +170,13 @@ impl Backends {
             exit = process.exited() => return Err(process.explain(&exit)),
             () = tokio::time::sleep(self.defaults.launch_timeout) => {
                 let seconds = self.defaults.launch_timeout.as_secs();
-                return Err(failed("not_ready", format!("the browser opened no debugging port within {seconds}s")));
+                let said = process.last_words();
+                return Err(failed("not_ready", format!("the browser opened no debugging port within {seconds}s; it said:\n{said}")));
             }
         };
         let dialled = socket::dial(&url, self.defaults.launch_timeout).await;
-        dialled.map_err(|error| failed("not_ready", error.to_string()))
+        let link = dialled.map_err(|error| failed("not_ready", error.to_string()))?;
+        Ok(Link { may_be_closed: true, ..link })
     }
 }
 
@@ -193,11 +212,8 @@ fn spawn_with_port(mut command: Command, profile: &Path) -> io::Result<(Child, O
 
 /// The WebSocket URL from a profile's `DevToolsActivePort`, once both of its lines are there.
 pub(crate) fn active_port_url(profile: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(profile.join(ACTIVE_PORT)).ok()?;
-    let (port, path) = text.split_once('\n')?;
-    let port: u16 = port.trim().parse().ok().filter(|port| *port != 0)?;
-    let path = path.trim();
-    path.starts_with("/devtools/browser").then(|| format!("ws://127.0.0.1:{port}{path}"))
+    let (port, path) = running::read_active_port(&ThisMachine, profile)?;
+    path.map(|path| format!("ws://127.0.0.1:{port}{path}"))
 }
 
 fn not_spawned(program: &str, error: &io::Error) -> StartError {

@@ -54,11 +54,18 @@ pub struct Backends {
     defaults: Defaults,
     profiles: Profiles,
     tasks: TaskTracker,
+    /// Held while a protocol description is fetched, so that a second asker finds it.
+    fetching_protocol: tokio::sync::Mutex<()>,
 }
 
 impl Backends {
     pub fn new(defaults: Defaults, profiles: Profiles) -> Self {
-        Self { defaults, profiles, tasks: TaskTracker::new() }
+        Self {
+            defaults,
+            profiles,
+            tasks: TaskTracker::new(),
+            fetching_protocol: tokio::sync::Mutex::default(),
+        }
     }
 
     /// Removes the directory of temporary profiles. Called when every browser has ended.
@@ -77,6 +84,15 @@ impl Backend for Backends {
             match spec {
                 Spec::Launched(spec) => self.launch(name, spec).await,
                 Spec::Attached(spec) => attach::start(spec).await,
+            }
+        })
+    }
+
+    fn check<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<(), StartError>> {
+        Box::pin(async move {
+            match spec {
+                Spec::Launched(spec) => self.check_launch(spec).await.map(|_| ()),
+                Spec::Attached(spec) => attach::check(spec).await,
             }
         })
     }

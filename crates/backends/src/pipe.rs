@@ -41,7 +41,12 @@ pub(crate) fn open() -> io::Result<(Link, BrowserEnds)> {
     let reader =
         FramedRead::with_capacity(pipe::Receiver::from_owned_fd(we_read)?, NulFrames::default(), READ_BUFFER);
     let writer = FramedWrite::new(pipe::Sender::from_owned_fd(we_write)?, NulFrames::default());
-    let link = Link { reader: Box::pin(reader), writer: Box::pin(writer), max_outgoing: LARGEST_TO_BROWSER };
+    let link = Link {
+        reader: Box::pin(reader),
+        writer: Box::pin(writer),
+        max_outgoing: LARGEST_TO_BROWSER,
+        may_be_closed: true,
+    };
     Ok((link, BrowserEnds { reads: browser_reads.into(), writes: browser_writes.into() }))
 }
 

@@ -119,6 +119,7 @@ impl Process for BrowserProcess {
             #[cfg(target_os = "linux")]
             if let Some(group) = self.group() {
                 reap(group).await;
+                reap_crash_handlers();
             }
             self.note = None;
             if self.throw_away {
@@ -154,6 +155,26 @@ async fn reap(group: rustix::process::Pid) {
             Ok(Some(_)) => {}
             Ok(None) => tokio::time::sleep(Duration::from_millis(20)).await,
             Err(_) => return,
+        }
+    }
+}
+
+/// Chromium's crash handlers live in groups of their own and end a little after it. Those of this run
+/// are reaped here if they have ended, or after the next.
+#[cfg(target_os = "linux")]
+fn reap_crash_handlers() {
+    use rustix::process::{Pid, WaitOptions, getpid, waitpid};
+    let Ok(processes) = std::fs::read_dir("/proc") else { return };
+    let ours = getpid().as_raw_nonzero().to_string();
+    for process in processes.flatten() {
+        let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let stat = std::fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+        // `PID (NAME) STATE PARENT ...`; the kernel cuts the name.
+        let Some((name, rest)) = stat.split_once(") ") else { continue };
+        let mut fields = rest.split(' ');
+        let is_dead = fields.next() == Some("Z") && fields.next() == Some(&ours);
+        if is_dead && name.ends_with("(chrome_crashpad") {
+            let _ = waitpid(Pid::from_raw(pid), WaitOptions::NOHANG);
         }
     }
 }

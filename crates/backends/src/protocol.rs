@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use crate::launch::{self, PORT_FLAG, failed};
 use crate::process::BrowserProcess;
-use crate::{Backends, http};
+use crate::{Backends, http, socket};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -23,10 +23,17 @@ impl Backends {
         product: &str,
     ) -> Result<Bytes, StartError> {
         let cached = self.cached_protocol(product);
+        let _alone = self.fetching_protocol.lock().await;
         if let Ok(text) = std::fs::read(&cached) {
             return Ok(Bytes::from(text));
         }
-        let text = self.ask_a_second_process(spec).await?;
+        // Of the launch only the program matters; its flags may open pages.
+        let plain = LaunchSpec {
+            browser: spec.browser.clone(),
+            no_sandbox: spec.no_sandbox,
+            ..LaunchSpec::default()
+        };
+        let text = self.ask_a_second_process(&plain).await?;
         let kept =
             files::private_dir(&self.defaults.cache_dir).and_then(|()| files::write_private(&cached, &text));
         if let Err(error) = kept {
@@ -52,8 +59,8 @@ impl Backends {
         let ask = async {
             loop {
                 if let Some(url) = launch::active_port_url(&profile) {
-                    let authority = url.trim_start_matches("ws://").split('/').next().unwrap_or_default();
-                    let answer = http::get(authority, "/json/protocol", PATIENCE).await;
+                    let authority = socket::authority(&url);
+                    let answer = http::get(&authority, "/json/protocol", PATIENCE).await;
                     return answer.map_err(|error| failed("not_ready", error.to_string()));
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;

@@ -56,7 +56,8 @@ pub fn usual_profile_dirs(machine: &dyn Machine) -> Vec<(BrowserKind, PathBuf)> 
     directories.into_iter().map(|(kind, directory)| (kind, directory.into())).collect()
 }
 
-fn read_active_port(machine: &dyn Machine, profile_dir: &Path) -> Option<(u16, Option<String>)> {
+/// Port and path of the browser that uses a profile, or did when it last ran.
+pub(crate) fn read_active_port(machine: &dyn Machine, profile_dir: &Path) -> Option<(u16, Option<String>)> {
     let file = machine.platform().join(profile_dir.to_str()?, "DevToolsActivePort");
     parse_active_port(&machine.read_text(Path::new(&file), LARGEST_FILE)?)
 }

@@ -14,14 +14,15 @@ use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
 const LARGEST_TO_BROWSER: usize = 100_000_000 - (64 << 10);
 const LARGEST_FROM_BROWSER: usize = 512 << 20;
 
+/// The whole URL is not told: it may have a secret in it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DialError {
     #[error("nothing listens at {address}: {source}")]
     Unreachable { address: String, source: io::Error },
-    #[error("{url} was not answered within {}s", after.as_secs())]
-    TimedOut { url: String, after: Duration },
-    #[error("{url} refused the connection: {source}")]
-    Refused { url: String, source: Box<tungstenite::Error> },
+    #[error("{address} did not answer within {}s", after.as_secs())]
+    TimedOut { address: String, after: Duration },
+    #[error("{address} refused the connection: {source}")]
+    Refused { address: String, source: Box<tungstenite::Error> },
 }
 
 /// Connects to `url`. The handshake may wait for a person's consent, so the caller says how long.
@@ -38,8 +39,8 @@ pub(crate) async fn dial(url: &str, within: Duration) -> Result<Link, DialError>
     let handshake = tokio_tungstenite::client_async_with_config(url, stream, Some(config));
     let (socket, _) = tokio::time::timeout(within, handshake)
         .await
-        .map_err(|_| DialError::TimedOut { url: url.to_owned(), after: within })?
-        .map_err(|source| DialError::Refused { url: url.to_owned(), source: Box::new(source) })?;
+        .map_err(|_| DialError::TimedOut { address: address.clone(), after: within })?
+        .map_err(|source| DialError::Refused { address: address.clone(), source: Box::new(source) })?;
     let (sink, stream) = socket.split();
     let reader = stream.filter_map(|message| {
         future::ready(match message {
@@ -50,7 +51,12 @@ pub(crate) async fn dial(url: &str, within: Duration) -> Result<Link, DialError>
     });
     let writer =
         sink.sink_map_err(io::Error::other).with(|message: Outgoing| future::ready(encode(&message)));
-    Ok(Link { reader: Box::pin(reader), writer: Box::pin(writer), max_outgoing: LARGEST_TO_BROWSER })
+    Ok(Link {
+        reader: Box::pin(reader),
+        writer: Box::pin(writer),
+        max_outgoing: LARGEST_TO_BROWSER,
+        may_be_closed: false,
+    })
 }
 
 fn encode(message: &Outgoing) -> io::Result<Message> {
@@ -66,7 +72,8 @@ fn encode(message: &Outgoing) -> io::Result<Message> {
     Utf8Bytes::try_from(body).map(Message::Text).map_err(io::Error::other)
 }
 
-fn authority(url: &str) -> String {
+/// The `host:port` of a URL.
+pub(crate) fn authority(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?']).next().unwrap_or(rest).to_owned()
 }

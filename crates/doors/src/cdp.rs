@@ -8,7 +8,7 @@ use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bowline_hub::Browser;
 use bowline_hub::backend::StartError;
-use bowline_hub::browser::ConnectError;
+use bowline_hub::browser::{ConnectError, Place};
 use bowline_hub::router::{CallError, Entry, Router};
 use bowline_wire::TargetId;
 use bowline_wire::cdp::{CreatedTarget, TargetInfo, TargetInfos};
@@ -37,25 +37,30 @@ pub(crate) async fn handle(State(door): State<Arc<Door>>, mut request: Request) 
     let authorized = guard::is_authorized(door.hub.token(), route.token, request.headers(), query.as_deref());
     // A wrong token is refused even where none is needed: it was meant for something.
     if !authorized && (route.token.is_some() || door.hub.needs_token(&browser)) {
-        let message =
-            format!("This browser wants the token. `bowline endpoint {name}` prints the URL that has it.");
-        return guard::unauthorized(&message);
+        return wants_token(name);
     }
+    // Asked again of the browser that answers in the end: the name may stand for another one by then.
+    let admit = |place: &Place| authorized || !(place.needs_token || door.hub.requires_token());
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let authority = host.unwrap_or_default().to_owned();
-    let base = Base { authority: &authority, prefix: Route::prefix(&path) };
+    // A token from the query goes on in the path, where the URLs that we hand out can have it.
+    let prefix = match query.as_deref().and_then(guard::query_token) {
+        Some(token) if authorized && route.token.is_none() => format!("/t/{token}{}", Route::prefix(&path)),
+        _ => Route::prefix(&path).to_owned(),
+    };
+    let base = Base { authority: &authority, prefix: &prefix };
     match wish {
         Wish::Socket(entry) => {
             let Some(handshake) = Handshake::of(&mut request) else {
                 // Chromium answers a plain request for a socket's path with an empty 200.
                 return (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")]).into_response();
             };
-            connect(&door, &browser, entry, handshake).await
+            connect(&door, &browser, entry, handshake, admit).await
         }
         Wish::Malformed => answer(StatusCode::NOT_FOUND, format!("Malformed query: {}", route.rest)),
         Wish::Json(command, argument) => {
             let asked = Asked { command, argument, method: request.method(), query: query.as_deref() };
-            json_command(&browser, &base, asked).await
+            json_command(&browser, &base, asked, admit).await
         }
     }
 }
@@ -98,9 +103,10 @@ impl<'a> Wish<'a> {
 
 async fn connect(
     door: &Arc<Door>,
-    browser: &Arc<Browser>,
+    browser: &Browser,
     path: SocketPath<'_>,
     handshake: Handshake,
+    admit: impl Fn(&Place) -> bool,
 ) -> Response {
     let entry = match path {
         SocketPath::Browser(None) => Entry::Browser,
@@ -108,9 +114,10 @@ async fn connect(
         SocketPath::Browser(Some(_)) => return StatusCode::NOT_FOUND.into_response(),
         SocketPath::Page(id) => Entry::Page(TargetId::new(id)),
     };
-    let client = match browser.connect(entry.clone()).await {
+    let client = match browser.connect(entry.clone(), admit).await {
         Ok(client) => client,
         Err(ConnectError::NotStarted(error)) => return not_started(&error),
+        Err(ConnectError::NotAdmitted) => return wants_token(browser.name()),
         Err(ConnectError::Refused(error)) => {
             return match (error, entry) {
                 (CallError::Refused { .. }, Entry::Page(target)) => {
@@ -139,7 +146,12 @@ struct Asked<'a> {
     query: Option<&'a str>,
 }
 
-async fn json_command(browser: &Browser, base: &Base<'_>, asked: Asked<'_>) -> Response {
+async fn json_command(
+    browser: &Browser,
+    base: &Base<'_>,
+    asked: Asked<'_>,
+    admit: impl Fn(&Place) -> bool,
+) -> Response {
     // What needs no browser does not launch one.
     match asked.command {
         "version" | "list" | "protocol" | "activate" | "close" => {}
@@ -154,7 +166,8 @@ async fn json_command(browser: &Browser, base: &Base<'_>, asked: Asked<'_>) -> R
         unknown => return answer(StatusCode::NOT_FOUND, format!("Unknown command: {unknown}")),
     }
     let router = match browser.ready().await {
-        Ok(router) => router,
+        Ok(place) if admit(&place) => place.router,
+        Ok(_) => return wants_token(browser.name()),
         Err(error) => return not_started(&error),
     };
     let version = browser.snapshot().version.unwrap_or_default();
@@ -269,6 +282,12 @@ const FRAME_POLICY: (HeaderName, &str) = (header::CONTENT_SECURITY_POLICY, "fram
 
 fn answer(status: StatusCode, body: impl Into<String>) -> Response {
     (status, [(header::CONTENT_TYPE, JSON_TYPE), FRAME_POLICY], body.into()).into_response()
+}
+
+fn wants_token(name: &str) -> Response {
+    guard::unauthorized(&format!(
+        "This browser wants the token. `bowline endpoint {name}` prints the URL that has it."
+    ))
 }
 
 fn not_started(error: &StartError) -> Response {

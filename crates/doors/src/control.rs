@@ -23,7 +23,7 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::guard;
-use crate::listeners::{ListenError, Listeners};
+use crate::listeners::{Listeners, OpenError};
 use crate::pump;
 use crate::upgrade::{self, Handshake};
 
@@ -153,8 +153,7 @@ async fn define(State(control): State<Control>, Path(name): Path<String>) -> Res
 async fn known(control: &Control, name: &str, spec: Option<Spec>) -> Result<Arc<Browser>, Failure> {
     let browser = control.hub.define(name, spec)?;
     if !control.listeners.is_open(name) {
-        let port = open_again(&control.listeners, name, control.hub.port_of(name)).await?;
-        control.hub.listens(name, port)?;
+        control.listeners.open_any(name).await?;
     }
     Ok(browser)
 }
@@ -165,36 +164,37 @@ async fn launch(
     body: Result<Json<LaunchRequest>, JsonRejection>,
 ) -> Result<Response, Failure> {
     let Json(request) = body?;
+    // In a task of its own: a caller that leaves must not leave half of it done.
+    let tasks = control.listeners.tasks().clone();
+    let status = tasks.spawn(async move { launch_named(&control, &name, request).await }).await;
+    status.map_err(|_| Failure::from(bowline_hub::browser::hub_leaves()))?.map(success)
+}
+
+async fn launch_named(
+    control: &Control,
+    name: &str,
+    request: LaunchRequest,
+) -> Result<BrowserStatus, Failure> {
     let hub = &control.hub;
-    let is_new = hub.browser(&name).is_err();
-    let browser = known(&control, &name, request.spec.clone()).await?;
+    let is_new = hub.browser(name).is_err();
+    let browser = known(control, name, request.spec.clone()).await?;
     let launched = browser.launch(request.spec, request.again).await;
-    if launched.is_err() && is_new {
+    let others_try = matches!(browser.snapshot().life, Life::Starting | Life::Ready);
+    if launched.is_err() && is_new && !others_try {
         // A name that never worked is not kept.
-        forget(&control, &name).await?;
+        forget(control, name).await?;
     } else {
         // As the browser sees it: a spec that did not work has been taken back.
-        hub.remember_spec(&name, &browser.snapshot().spec)?;
+        hub.remember_spec(name, &browser.snapshot().spec)?;
     }
     launched?;
-    Ok(success(status_of(hub, &browser)))
+    Ok(status_of(hub, &browser))
 }
 
 async fn forget(control: &Control, name: &str) -> Result<(), HubError> {
     control.hub.forget(name).await?;
     control.listeners.close(name);
     Ok(())
-}
-
-/// Listens on the port that a name had before; if somebody else has it now, on another one.
-async fn open_again(listeners: &Arc<Listeners>, name: &str, port: u16) -> Result<u16, ListenError> {
-    match listeners.open(name, port).await {
-        Err(ListenError::Taken { port }) => {
-            tracing::warn!(name, port, "the port of this browser is taken; it gets another");
-            listeners.open(name, 0).await
-        }
-        other => other,
-    }
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -297,8 +297,12 @@ impl From<StartError> for Failure {
     }
 }
 
-impl From<ListenError> for Failure {
-    fn from(error: ListenError) -> Self {
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let error = match error {
+            OpenError::Hub(error) => return error.into(),
+            OpenError::Listen(error) => error,
+        };
         Self::new(
             StatusCode::CONFLICT,
             "port_taken",

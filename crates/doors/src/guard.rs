@@ -71,9 +71,13 @@ pub(crate) fn is_authorized(
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .find_map(|protocol| protocol.trim().strip_prefix(TOKEN_PROTOCOL));
-    let in_query =
-        query.into_iter().flat_map(|query| query.split('&')).find_map(|pair| pair.strip_prefix("token="));
+    let in_query = query.and_then(query_token);
     [in_path, bearer, protocol, in_query].into_iter().flatten().any(|candidate| token.matches(candidate))
+}
+
+/// The token in a query, if there is one.
+pub(crate) fn query_token(query: &str) -> Option<&str> {
+    query.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 
 /// The answer to one who does not know the token.

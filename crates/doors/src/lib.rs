@@ -11,4 +11,4 @@ mod pump;
 mod route;
 mod upgrade;
 
-pub use listeners::{ListenError, Listeners};
+pub use listeners::{ListenError, Listeners, OpenError};

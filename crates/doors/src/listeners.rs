@@ -10,6 +10,7 @@ use axum::middleware;
 use axum::routing::get;
 use axum::serve::ListenerExt;
 use bowline_hub::Hub;
+use bowline_hub::hub::HubError;
 use bowline_hub::registry::DEFAULT;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +32,15 @@ pub enum ListenError {
     Taken { port: u16 },
     #[error("port {port} cannot be listened on: {source}")]
     Failed { port: u16, source: io::Error },
+}
+
+/// Why a browser has no port.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error(transparent)]
+    Hub(#[from] HubError),
 }
 
 /// All sockets of a hub. They end with the hub.
@@ -68,6 +78,26 @@ impl Listeners {
             }
         });
         Ok(port)
+    }
+
+    /// Listens for a browser on the best port that is free, and remembers it.
+    pub async fn open_any(self: &Arc<Self>, browser: &str) -> Result<u16, OpenError> {
+        let candidates = self.hub.port_candidates(browser);
+        let wanted = candidates.first().copied().unwrap_or_default();
+        for port in candidates {
+            match self.open(browser, port).await {
+                Ok(port) => {
+                    if wanted != 0 && port != wanted {
+                        tracing::debug!(browser, wanted, port, "the port is taken; another one");
+                    }
+                    self.hub.listens(browser, port)?;
+                    return Ok(port);
+                }
+                Err(ListenError::Taken { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(ListenError::Taken { port: wanted }.into())
     }
 
     /// Stops listening for a browser that is no longer known.

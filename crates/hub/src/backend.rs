@@ -54,6 +54,8 @@ pub struct Link {
     /// The largest message that the browser takes; a larger one is answered with an error instead of
     /// being sent, because Chromium would end its pipe, and with it itself.
     pub max_outgoing: usize,
+    /// Whether a client may close the browser. Not if it is somebody else's.
+    pub may_be_closed: bool,
 }
 
 /// How a browser process ended.
@@ -176,6 +178,9 @@ pub struct AttachSpec {
 /// Starts or reaches browsers. The hub decides when.
 pub trait Backend: Send + Sync {
     fn start<'a>(&'a self, name: &'a str, spec: &'a Spec) -> BoxFuture<'a, Result<Started, StartError>>;
+    /// Whether a start of this spec has a chance, as far as that can be told without one. Asked before
+    /// a running browser is given up for it.
+    fn check<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<(), StartError>>;
     /// Whether windows are on a screen, where a person may be using them.
     fn is_headed(&self, spec: &Spec) -> bool;
     /// The text of Chromium's `/json/protocol` for a browser of this spec and version.

@@ -74,12 +74,12 @@ pub struct Snapshot {
     pub reason: Option<String>,
     /// Times it has become ready.
     pub starts: u64,
-    router: Option<Router>,
+    place: Option<Place>,
 }
 
 impl Snapshot {
     pub fn clients(&self) -> usize {
-        self.router.as_ref().map_or(0, Router::client_count)
+        self.place.as_ref().map_or(0, |place| place.router.client_count())
     }
 }
 
@@ -88,6 +88,8 @@ impl Snapshot {
 pub enum ConnectError {
     #[error(transparent)]
     NotStarted(#[from] StartError),
+    #[error("the browser wants the token")]
+    NotAdmitted,
     #[error(transparent)]
     Refused(#[from] CallError),
 }
@@ -100,17 +102,25 @@ pub struct Browser {
     backend: Arc<dyn Backend>,
 }
 
-type Answer<T> = oneshot::Sender<Result<T, StartError>>;
+type Answer = oneshot::Sender<Result<Place, StartError>>;
+
+/// A browser that runs, and what it is: the name may stand for another one a moment later.
+#[derive(Clone)]
+pub struct Place {
+    pub router: Router,
+    /// Not a throw-away browser, so only for those who know the token.
+    pub needs_token: bool,
+}
 
 /// What may be asked of a browser's task.
 enum Ask {
     /// A client needs it.
-    Ready(Answer<Router>),
+    Ready(Answer),
     /// A user wants it to run, with this spec if one is given; what runs with another is replaced.
     Launch {
         spec: Option<Spec>,
         again: bool,
-        answer: Answer<Router>,
+        answer: Answer,
     },
     Stop {
         forget: bool,
@@ -158,14 +168,14 @@ impl Browser {
     }
 
     /// The running browser; launched if it is not running.
-    pub async fn ready(&self) -> Result<Router, StartError> {
+    pub async fn ready(&self) -> Result<Place, StartError> {
         {
             let snapshot = self.snapshot.borrow();
             // A router that has just closed is ahead of the life that is about to follow.
-            if let (Life::Ready, Some(router)) = (snapshot.life, &snapshot.router)
-                && !router.has_ended()
+            if let (Life::Ready, Some(place)) = (snapshot.life, &snapshot.place)
+                && !place.router.has_ended()
             {
-                return Ok(router.clone());
+                return Ok(place.clone());
             }
         }
         let (answer, result) = oneshot::channel();
@@ -174,17 +184,28 @@ impl Browser {
     }
 
     /// A new client of the running browser, which is launched if need be. One that is lost just at
-    /// this moment is replaced by the next.
-    pub async fn connect(&self, entry: Entry) -> Result<CdpClient, ConnectError> {
-        let router = self.ready().await?;
-        match router.connect(entry.clone()).await {
-            Err(CallError::Closed) => Ok(self.ready().await?.connect(entry).await?),
-            other => Ok(other?),
+    /// this moment is replaced by the next. `admit` decides about the browser that it has become.
+    pub async fn connect(
+        &self,
+        entry: Entry,
+        admit: impl Fn(&Place) -> bool,
+    ) -> Result<CdpClient, ConnectError> {
+        let mut tries = 2;
+        loop {
+            tries -= 1;
+            let place = self.ready().await?;
+            if !admit(&place) {
+                return Err(ConnectError::NotAdmitted);
+            }
+            match place.router.connect(entry.clone()).await {
+                Err(CallError::Closed) if tries > 0 => {}
+                other => return Ok(other?),
+            }
         }
     }
 
     /// Runs it with `spec`. A running browser of the same spec stays; `again` replaces it all the same.
-    pub async fn launch(&self, spec: Option<Spec>, again: bool) -> Result<Router, StartError> {
+    pub async fn launch(&self, spec: Option<Spec>, again: bool) -> Result<Place, StartError> {
         let (answer, result) = oneshot::channel();
         self.ask(Ask::Launch { spec, again, answer }).await;
         result.await.unwrap_or_else(|_| Err(hub_leaves()))
@@ -221,7 +242,8 @@ impl Browser {
     }
 }
 
-fn hub_leaves() -> StartError {
+/// The answer to everything that is asked too late.
+pub fn hub_leaves() -> StartError {
     StartError {
         code: "shutting_down",
         message: "the hub is shutting down".to_owned(),

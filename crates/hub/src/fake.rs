@@ -32,7 +32,12 @@ pub(crate) fn link() -> (Link, FakeBrowser) {
         to_browser.send(message).await.map_err(std::io::Error::other)?;
         Ok(to_browser)
     });
-    let link = Link { reader: Box::pin(reader), writer: Box::pin(writer), max_outgoing: 1 << 20 };
+    let link = Link {
+        reader: Box::pin(reader),
+        writer: Box::pin(writer),
+        max_outgoing: 1 << 20,
+        may_be_closed: true,
+    };
     (link, FakeBrowser { from_hub, to_hub, sessions: 0 })
 }
 
@@ -141,6 +146,17 @@ impl Backend for FakeBackend {
             self.processes.lock().unwrap().insert(number, exit.clone());
             let process = FakeProcess { exit, watched, cleaned: self.cleaned.clone() };
             Ok(Started { link, process: Some(Box::new(process)) })
+        })
+    }
+
+    fn check<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<(), StartError>> {
+        Box::pin(async move {
+            match spec {
+                Spec::Launched(spec) if spec.browser.as_deref() == Some("nowhere") => {
+                    Err(StartError { code: "no_browser", message: String::new(), hint: String::new() })
+                }
+                _ => Ok(()),
+            }
         })
     }
 

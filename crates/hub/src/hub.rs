@@ -41,6 +41,8 @@ pub struct Hub {
 
 struct Inner {
     registry: Registry,
+    /// Where each browser listens now; the registry tells where it should.
+    ports: BTreeMap<String, u16>,
     browsers: BTreeMap<String, Arc<Browser>>,
     port: u16,
 }
@@ -69,7 +71,7 @@ impl Hub {
         };
         Arc::new(Self {
             config,
-            inner: Mutex::new(Inner { registry, browsers: BTreeMap::new(), port: 0 }),
+            inner: Mutex::new(Inner { registry, ports: BTreeMap::new(), browsers: BTreeMap::new(), port: 0 }),
             world,
             holders: AtomicUsize::new(0),
             last_use: Mutex::new(Instant::now()),
@@ -82,6 +84,11 @@ impl Hub {
 
     pub fn version(&self) -> &'static str {
         self.config.version
+    }
+
+    /// Whether even throw-away browsers are only for those who know the token.
+    pub fn requires_token(&self) -> bool {
+        self.config.require_token
     }
 
     /// Whether this browser's endpoint asks for the token.
@@ -124,8 +131,19 @@ impl Hub {
         self.inner().registry.iter().map(|(name, record)| (name.clone(), record.clone())).collect()
     }
 
+    /// Where a browser listens; zero if it does not.
     pub fn port_of(&self, name: &str) -> u16 {
-        self.inner().registry.get(name).map_or(0, |record| record.port)
+        self.inner().ports.get(name).copied().unwrap_or_default()
+    }
+
+    /// The ports to try for a browser, best first: its own from earlier runs, then the next above the
+    /// hub's that belong to no other name. Zero, at the end, lets the system choose.
+    pub fn port_candidates(&self, name: &str) -> Vec<u16> {
+        let inner = self.inner();
+        let own = inner.registry.get(name).map(|record| record.port).filter(|port| *port != 0);
+        let taken: Vec<u16> = inner.registry.iter().map(|(_, record)| record.port).collect();
+        let next = (1..=100).filter_map(|step| inner.port.checked_add(step).filter(|_| inner.port != 0));
+        own.into_iter().chain(next.filter(|port| !taken.contains(port))).chain([0]).collect()
     }
 
     pub fn port(&self) -> u16 {
@@ -139,7 +157,9 @@ impl Hub {
             if name == registry::DEFAULT {
                 inner.port = port;
             }
-            if let Some(record) = inner.registry.get(name).cloned() {
+            inner.ports.insert(name.to_owned(), port);
+            // A port that stands in for one that is taken today is not remembered.
+            if let Some(record) = inner.registry.get(name).filter(|record| record.port == 0).cloned() {
                 inner.registry.put(name, Record { port, ..record }).map_err(HubError::NotSaved)?;
             }
         }
@@ -165,6 +185,7 @@ impl Hub {
         {
             let mut inner = self.inner();
             inner.browsers.remove(name);
+            inner.ports.remove(name);
             inner.registry.remove(name).map_err(HubError::NotSaved)?;
         }
         self.write_state()
@@ -178,7 +199,7 @@ impl Hub {
             }
             let browsers = inner.browsers.values().map(|browser| BrowserEntry {
                 name: browser.name().to_owned(),
-                port: inner.registry.get(browser.name()).map_or(0, |record| record.port),
+                port: inner.ports.get(browser.name()).copied().unwrap_or_default(),
                 id: browser.id().to_owned(),
                 needs_token: self.needs_token(browser),
             });
@@ -224,11 +245,16 @@ impl Hub {
             () = self.idle() => tracing::info!("idle; leaving"),
         }
         self.world.shutdown.cancel();
+        // First, so that no command is sent to a port that is about to close.
+        {
+            let mut inner = self.inner();
+            inner.port = 0;
+            if let Err(error) = statefile::remove(&self.config.state_file, std::process::id()) {
+                tracing::warn!(%error, "the state file could not be removed");
+            }
+        }
         self.world.tasks.close();
         self.world.tasks.wait().await;
-        if let Err(error) = statefile::remove(&self.config.state_file, std::process::id()) {
-            tracing::warn!(%error, "the state file could not be removed");
-        }
     }
 
     async fn idle(&self) {

@@ -12,7 +12,7 @@ mod table;
 mod upstream;
 mod vigil;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -51,6 +51,9 @@ impl Default for Limits {
     }
 }
 
+/// How long a browser may take to follow a client's `Browser.close`.
+const CLOSING: Duration = Duration::from_secs(10);
+
 /// Which session a client's root is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
@@ -86,8 +89,9 @@ struct Shared {
     born: Instant,
     /// Milliseconds after `born` at which the browser was last heard.
     heard: AtomicU64,
-    /// A client asked the browser to close: its end is no crash.
-    close_requested: AtomicBool,
+    /// Milliseconds after `born` at which a client asked the browser to close; zero if none has.
+    close_requested: AtomicU64,
+    may_be_closed: bool,
 }
 
 impl Router {
@@ -103,7 +107,8 @@ impl Router {
             tasks: TaskTracker::new(),
             born: Instant::now(),
             heard: AtomicU64::new(0),
-            close_requested: AtomicBool::new(false),
+            close_requested: AtomicU64::new(0),
+            may_be_closed: link.may_be_closed,
         });
         shared.tasks.spawn(read(shared.clone(), link.reader));
         shared.tasks.spawn(vigil::keep(shared.clone()));
@@ -121,9 +126,12 @@ impl Router {
                 ("Target.attachToTarget", serde_json::json!({"targetId": target, "flatten": true}))
             }
         };
-        self.send_own(method, &params, OwnCall::Attach { entry, outbox: outbox.clone(), done });
+        // Made before it is known to the table: dropped here or anywhere later, it leaves.
+        let id = self.table().new_client_id();
+        let client = CdpClient::new(self.clone(), id, outbox.clone());
+        self.send_own(method, &params, OwnCall::Attach { id, entry, outbox, done });
         match answer.await {
-            Ok(Ok(id)) => Ok(CdpClient::new(self.clone(), id, outbox)),
+            Ok(Ok(())) => Ok(client),
             Ok(Err(error)) => Err(CallError::Refused { method, code: error.code, message: error.message }),
             Err(_) => Err(CallError::Closed),
         }
@@ -171,8 +179,10 @@ impl Router {
         self.0.born.elapsed().saturating_sub(heard)
     }
 
+    /// Whether a client has just asked the browser to close: its end is then no crash.
     pub fn close_was_requested(&self) -> bool {
-        self.0.close_requested.load(Ordering::Relaxed)
+        let asked = self.0.close_requested.load(Ordering::Relaxed);
+        asked > 0 && self.0.now().saturating_sub(asked) < CLOSING.as_millis() as u64
     }
 
     pub fn has_ended(&self) -> bool {
@@ -200,6 +210,10 @@ impl Router {
 }
 
 impl Shared {
+    fn now(&self) -> u64 {
+        self.born.elapsed().as_millis() as u64
+    }
+
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -232,8 +246,7 @@ async fn read(shared: Arc<Shared>, mut reader: LinkReader) {
         };
         match next {
             Some(Ok(message)) => {
-                let heard = shared.born.elapsed().as_millis() as u64;
-                shared.heard.store(heard, Ordering::Relaxed);
+                shared.heard.store(shared.now(), Ordering::Relaxed);
                 deliver(&shared, message);
             }
             Some(Err(error)) => break format!("the connection to the browser broke: {error}"),

@@ -71,16 +71,17 @@ impl<'a> Command<'a> {
 
     /// The bytes of the command's object, ready to be sent on. `text` is what was parsed.
     pub fn body(&self, text: &Bytes) -> Bytes {
-        if memchr::memchr(0, text).is_some() {
-            // Chromium takes a NUL inside a string, but on a pipe it would end the message.
-            let escaped = String::from_utf8_lossy(&text[self.object.clone()]).replace('\0', "\\u0000");
-            return Bytes::from(escaped);
-        }
         if self.names_empty_session {
             // The root's session id is put in front on the way; a second one would be a duplicate key.
-            let params = self.params.map(|params| format!(",\"params\":{params}")).unwrap_or_default();
+            let params = self.params.map(|params| format!(",\"params\":{}", params.replace('\0', "\\u0000")));
+            let params = params.unwrap_or_default();
             let method = serde_json::json!(self.method);
             return Bytes::from(format!("{{\"id\":{},\"method\":{method}{params}}}", self.id));
+        }
+        if memchr::memchr(0, text).is_some() {
+            // Chromium takes a NUL inside a string, but on a pipe it would end the message.
+            let object = String::from_utf8_lossy(&text[self.object.clone()]);
+            return Bytes::from(object.replace('\0', "\\u0000"));
         }
         text.slice(self.object.clone())
     }

@@ -27,7 +27,7 @@ pub struct Client {
 impl Client {
     pub fn ensure() -> Result<Self> {
         let node = Node::ensure(Permission::OnlyReport)?;
-        Ok(Self { e2e: node.ensure_packages()?, node })
+        Ok(Self { e2e: node.ensure_packages(Permission::Install)?, node })
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use hyper::Request;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -16,10 +17,14 @@ use crate::cli::DemoArgs;
 use crate::failure::{Failure, exit};
 use crate::output::{FAINT, GOOD, Output};
 use crate::tiny_cdp::TinyCdp;
+use crate::{http, paths};
 
 const PAGE: &str = "<!doctype html><title>Bowline demo</title>\
 <button id=knot style='position:absolute;left:0;top:0;width:200px;height:100px' \
 onclick='this.textContent=++window.clicks'>Tie</button><script>window.clicks=0</script>";
+
+/// Variables that the demo's hub takes over, beside `BOWLINE_LAUNCH_*`.
+const KEPT: [&str; 3] = ["BOWLINE_BROWSER", "BOWLINE_NO_SANDBOX", "BOWLINE_ARGS"];
 
 #[derive(Serialize)]
 struct Step {
@@ -46,7 +51,7 @@ impl Tour {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &DemoArgs) -> Result<(), Failure> {
-    let home = std::env::temp_dir().join(format!("bowline-demo-{}", std::process::id()));
+    let home = paths::temp_dir()?.join(format!("bowline-demo-{}", std::process::id()));
     std::fs::create_dir(&home).map_err(|error| Failure::io("a directory for the demo", &error))?;
     let result = context.block_on(async {
         let mut tour = Tour { output: *context.output, steps: Vec::new(), begun: Instant::now() };
@@ -116,11 +121,21 @@ fn start_hub(home: &Path, args: &DemoArgs) -> Result<Child, Failure> {
     if let Some(browser) = &args.browser {
         command.args(["--browser", browser]);
     }
+    // What the user has set for their own hub is not for this one, but a browser that needs help to
+    // start needs it here too.
+    for (variable, _) in std::env::vars_os() {
+        let name = variable.to_string_lossy();
+        if name.starts_with("BOWLINE_") && !name.starts_with("BOWLINE_LAUNCH_") && !KEPT.contains(&&*name) {
+            command.env_remove(&variable);
+        }
+    }
     for (variable, dir) in [
         ("BOWLINE_RUNTIME_DIR", "runtime"),
         ("BOWLINE_STATE_DIR", "state"),
         ("BOWLINE_DATA_DIR", "data"),
         ("TMPDIR", "tmp"),
+        // It does not exist: the user's own file is not read.
+        ("BOWLINE_CONFIG", "config.toml"),
     ] {
         command.env(variable, home.join(dir));
     }
@@ -221,18 +236,15 @@ async fn serve_page() -> Result<String, Failure> {
 }
 
 async fn get_json(port: u16, path: &str) -> Result<Value, Failure> {
-    let fail = |error: std::io::Error| Failure::io("the endpoint", &error);
-    let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.map_err(fail)?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.map_err(fail)?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.map_err(fail)?;
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    if head.contains(" 200 ") {
-        return serde_json::from_str(body)
+    let (status, body) = http::exchange(port, Request::get(path), Vec::new())
+        .await
+        .map_err(|error| Failure::io("the endpoint", &error))?;
+    if status.is_success() {
+        return serde_json::from_slice(&body)
             .map_err(|error| Failure::new(exit::FAILED, "demo", error.to_string()));
     }
-    let (message, hint) = body.split_once("\nHint: ").unwrap_or((body, ""));
+    let body = String::from_utf8_lossy(&body);
+    let (message, hint) = body.split_once("\nHint: ").unwrap_or((&body, ""));
     Err(Failure::new(exit::NOT_STARTED, "not_started", message).hint(hint.trim()))
 }
 

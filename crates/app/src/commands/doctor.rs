@@ -13,10 +13,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Context;
+use crate::api::Api;
 use crate::config::{Config, Overrides};
 use crate::failure::{Failure, exit};
 use crate::output::{BAD, FAINT, GOOD, WARN};
 use crate::{paths, port_holder, serve};
+
+/// A hub that is well answers in milliseconds.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -92,12 +96,18 @@ pub(super) fn run(context: &Context<'_>) -> Result<ExitCode, Failure> {
     }
     check_surroundings(&mut add);
     let bad = findings.iter().filter(|finding| finding.verdict == Verdict::Bad).count();
-    context.output.result(&findings, |_| match bad {
-        0 => "\nAll is well.".to_owned(),
-        1 => "\nOne thing needs mending.".to_owned(),
-        more => format!("\n{more} things need mending."),
-    });
-    Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILED) })
+    let verdict = match bad {
+        0 => "All is well.".to_owned(),
+        1 => "One thing needs mending.".to_owned(),
+        more => format!("{more} things need mending."),
+    };
+    if bad == 0 {
+        context.output.result(&findings, |_| format!("\n{verdict}"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let failure = Failure::new(exit::FAILED, "needs_mending", &verdict).hint("see the hints in `data`");
+    context.output.failed_result(&findings, &failure, |_| format!("\n{verdict}"));
+    Ok(ExitCode::from(exit::FAILED))
 }
 
 fn show(context: &Context<'_>, finding: &Finding) {
@@ -119,18 +129,47 @@ fn check_hub(
 ) {
     match context.running_hub() {
         Ok(Some(state)) => {
-            add("hub", Verdict::Good, format!("runs on port {} (pid {})", state.port, state.pid), None)
+            let asked = context.block_on(async {
+                match tokio::time::timeout(ANSWERS_WITHIN, Api::new(&state).status()).await {
+                    Ok(answer) => answer.map(|_| ()),
+                    Err(_) => Err(Failure::new(exit::NO_HUB, "no_hub", "it does not answer")),
+                }
+            });
+            let at = format!("runs on port {} (pid {})", state.port, state.pid);
+            match asked {
+                Ok(()) => add("hub", Verdict::Good, at, None),
+                Err(failure) => {
+                    let hint = format!("end it with `bowline shutdown`, else end process {}", state.pid);
+                    add("hub", Verdict::Bad, format!("{at}, but {}", failure.message), Some(hint));
+                }
+            }
         }
         Ok(None) => {
             add("hub", Verdict::Good, "none runs; commands start one".to_owned(), None);
-            let port = config.map_or(0, |config| config.port);
-            if port != 0 && std::net::TcpListener::bind(("127.0.0.1", port)).is_err() {
-                let holder = port_holder::holder_of(port).unwrap_or_else(|| "another program".to_owned());
-                let hint = format!("end it, or set `port` in {}", paths::shown(&context.paths.config_file));
-                add("port", Verdict::Bad, format!("{port} is taken by {holder}"), Some(hint));
+            if let Some(config) = config {
+                check_ports(context, config, add);
             }
         }
         Err(failure) => add("hub", Verdict::Bad, failure.message, failure.hint),
+    }
+}
+
+/// Every port that is asked for must be free, or the hub will not start.
+fn check_ports(
+    context: &Context<'_>,
+    config: &Config,
+    add: &mut impl FnMut(&'static str, Verdict, String, Option<String>),
+) {
+    let named = config
+        .browsers
+        .iter()
+        .filter_map(|(name, browser)| Some((browser.port?, format!("`browsers.{name}.port`"))));
+    for (port, key) in std::iter::once((config.port, "`port`".to_owned())).chain(named) {
+        if port != 0 && std::net::TcpListener::bind(("127.0.0.1", port)).is_err() {
+            let holder = port_holder::holder_of(port).unwrap_or_else(|| "another program".to_owned());
+            let hint = format!("end it, or set {key} in {}", paths::shown(&context.paths.config_file));
+            add("port", Verdict::Bad, format!("{port} is taken by {holder}"), Some(hint));
+        }
     }
 }
 
@@ -144,27 +183,9 @@ fn check_launch(
         let profiles = Profiles::open(&context.paths.temporary, &context.paths.profiles())
             .map_err(|error| Failure::io("a temporary profile", &error))?;
         let backends = Backends::new(serve::defaults(config, &context.paths), profiles);
-        let begun = std::time::Instant::now();
-        let spec = Spec::Launched(LaunchSpec { headless: Some(true), ..LaunchSpec::default() });
-        let started = backends.start("doctor", &spec).await?;
-        let router = Router::start(started.link, Limits::default());
-        let mut process =
-            started.process.ok_or_else(|| Failure::new(exit::FAILED, "doctor", "no process"))?;
-        let answered = tokio::select! {
-            version = router.call::<Value>("Browser.getVersion", json!({}), config.launch_timeout) => {
-                version.map_err(|error| Failure::new(exit::NOT_STARTED, "not_ready", error.to_string()))
-            }
-            exit = process.exited() => Err(process.explain(&exit).into()),
-        };
-        let took = begun.elapsed();
-        router.close("checked");
-        process.terminate();
-        let _ = tokio::time::timeout(Duration::from_secs(3), process.exited()).await;
-        process.kill();
-        process.exited().await;
-        process.clean_up().await;
+        let tried = launch(&backends, config).await;
         backends.close();
-        answered.map(|version| (version["product"].as_str().unwrap_or("?").to_owned(), took))
+        tried
     });
     match tried {
         Ok((product, took)) => {
@@ -172,6 +193,29 @@ fn check_launch(
         }
         Err(failure) => add("launch", Verdict::Bad, failure.message, failure.hint),
     }
+}
+
+/// The browser's product, and how long it took to say it.
+async fn launch(backends: &Backends, config: &Config) -> Result<(String, Duration), Failure> {
+    let begun = std::time::Instant::now();
+    let spec = Spec::Launched(LaunchSpec { headless: Some(true), ..LaunchSpec::default() });
+    let started = backends.start("doctor", &spec).await?;
+    let router = Router::start(started.link, Limits::default());
+    let mut process = started.process.ok_or_else(|| Failure::new(exit::FAILED, "doctor", "no process"))?;
+    let answered = tokio::select! {
+        version = router.call::<Value>("Browser.getVersion", json!({}), config.launch_timeout) => {
+            version.map_err(|error| Failure::new(exit::NOT_STARTED, "not_ready", error.to_string()))
+        }
+        exit = process.exited() => Err(process.explain(&exit).into()),
+    };
+    let took = begun.elapsed();
+    router.close("checked");
+    process.terminate();
+    let _ = tokio::time::timeout(Duration::from_secs(3), process.exited()).await;
+    process.kill();
+    process.exited().await;
+    process.clean_up().await;
+    answered.map(|version| (version["product"].as_str().unwrap_or("?").to_owned(), took))
 }
 
 #[cfg(target_os = "linux")]

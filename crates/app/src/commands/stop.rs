@@ -2,11 +2,24 @@
 
 use bowline_doors::control::BrowserStatus;
 use bowline_hub::Life;
+use bowline_hub::registry::DEFAULT;
+use serde::Serialize;
 
 use super::Context;
 use crate::api::Api;
 use crate::cli::StopArgs;
 use crate::failure::Failure;
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Stopped {
+    Kept(Box<BrowserStatus>),
+    /// There is no more to say about it: its port and endpoint are nobody's now.
+    Forgotten {
+        name: String,
+        forgotten: bool,
+    },
+}
 
 pub(super) fn run(context: &Context<'_>, args: &StopArgs) -> Result<(), Failure> {
     let Some(state) = context.running_hub()? else {
@@ -25,13 +38,25 @@ pub(super) fn run(context: &Context<'_>, args: &StopArgs) -> Result<(), Failure>
         };
         let mut stopped = Vec::new();
         for name in names {
-            stopped.push(api.stop(&name, args.forget).await?);
+            let browser = api.stop(&name, args.forget).await?;
+            stopped.push(if args.forget {
+                Stopped::Forgotten { name, forgotten: true }
+            } else {
+                Stopped::Kept(Box::new(browser))
+            });
         }
         Ok(stopped)
     })?;
-    context.output.result(&stopped, |stopped| {
-        let lines = stopped.iter().map(|browser| format!("{} is {}", browser.name, browser.state));
-        lines.collect::<Vec<_>>().join("\n")
-    });
+    context.output.result(&stopped, |stopped| stopped.iter().map(text).collect::<Vec<_>>().join("\n"));
     Ok(())
+}
+
+fn text(stopped: &Stopped) -> String {
+    match stopped {
+        Stopped::Kept(browser) => format!("{} is {}", browser.name, browser.state),
+        Stopped::Forgotten { name, .. } if name == DEFAULT => {
+            format!("{name} is stopped, and its options are forgotten")
+        }
+        Stopped::Forgotten { name, .. } => format!("{name} is forgotten"),
+    }
 }

@@ -18,6 +18,7 @@ use super::Context;
 use super::endpoint::{self, Endpoint};
 use crate::cli::WrapArgs;
 use crate::failure::{Failure, exit};
+use crate::signals::{Asked, Signals};
 
 const PLACEHOLDERS: [&str; 3] = ["{cdp_port}", "{cdp_endpoint}", "{cdp_ws}"];
 
@@ -46,9 +47,12 @@ pub(super) fn run(context: &Context<'_>, args: WrapArgs) -> Result<ExitCode, Fai
         }
     }
     context.block_on(async {
+        // Listened for first: a signal that comes right after the child would otherwise end us alone.
+        let signals =
+            Signals::listen().map_err(|error| Failure::io("signals cannot be listened for", &error))?;
         let child = command.spawn().map_err(|error| not_started(&args.command[0], &error))?;
         let status = tokio::select! {
-            status = attend(child) => status,
+            status = attend(child, signals) => status,
             () = hold(context, state) => std::future::pending().await,
         };
         let status = status.map_err(|error| Failure::io("the command could not be waited for", &error))?;
@@ -57,41 +61,47 @@ pub(super) fn run(context: &Context<'_>, args: WrapArgs) -> Result<ExitCode, Fai
 }
 
 /// Waits for the child, passing on the signals that we get.
-#[cfg(unix)]
-async fn attend(mut child: Child) -> io::Result<ExitStatus> {
-    use rustix::process::{Pid, Signal, kill_process};
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+async fn attend(mut child: Child, mut signals: Signals) -> io::Result<ExitStatus> {
     let from_terminal = is_in_foreground();
     loop {
-        let received = tokio::select! {
+        let asked = tokio::select! {
             status = child.wait() => return status,
-            _ = interrupt.recv() => Signal::INT,
-            _ = terminate.recv() => Signal::TERM,
-            _ = hangup.recv() => Signal::HUP,
+            asked = signals.next() => asked,
         };
         // Ctrl-C has reached the child already; a second one would mean "at once" to many programs.
-        if received == Signal::INT && from_terminal {
+        if asked == Asked::Interrupt && from_terminal {
             continue;
         }
-        if let Some(pid) = pid {
-            let _ = kill_process(pid, received);
-        }
+        pass_on(&child, asked);
     }
 }
 
-#[cfg(not(unix))]
-async fn attend(mut child: Child) -> io::Result<ExitStatus> {
-    child.wait().await
+#[cfg(unix)]
+fn pass_on(child: &Child, asked: Asked) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let signal = match asked {
+        Asked::Interrupt => Signal::INT,
+        Asked::Terminate => Signal::TERM,
+        Asked::HangUp => Signal::HUP,
+    };
+    if let Some(pid) = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw) {
+        let _ = kill_process(pid, signal);
+    }
 }
+
+/// The console gives its Ctrl-C to the child as well.
+#[cfg(not(unix))]
+fn pass_on(_: &Child, _: Asked) {}
 
 #[cfg(unix)]
 fn is_in_foreground() -> bool {
     let stdin = io::stdin();
     rustix::termios::tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
+#[cfg(not(unix))]
+fn is_in_foreground() -> bool {
+    true
 }
 
 /// Keeps the hub for as long as this is polled. Ends when the hub leaves on purpose.

@@ -5,7 +5,10 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use bowline_hub::registry::DEFAULT;
+
 use super::keys::{ATTACH, BROWSERS, PORT};
+use super::value;
 
 /// How many problems one message lists; with more, fixing the first ones comes first anyway.
 const LISTED: usize = 5;
@@ -78,6 +81,9 @@ pub(super) enum Fault {
     BrowserName { name: String },
     #[error("`{BROWSERS}.{browser}.{key}` cannot be combined with `{ATTACH}`")]
     LaunchesAndAttaches { browser: String, key: &'static str },
+    /// It would win over `--port` and BOWLINE_PORT without anybody seeing why.
+    #[error("`{BROWSERS}.{DEFAULT}.{PORT}` cannot be set")]
+    PortOfDefault,
 }
 
 impl Fault {
@@ -89,10 +95,8 @@ impl Fault {
             Fault::WrongValue { expected, .. } | Fault::NotATable { expected, .. } => {
                 Some(format!("expected {expected}"))
             }
-            Fault::BrowserName { .. } => Some(
-                "expected at most 64 lower-case letters, digits, `-` and `_`, a letter or digit first"
-                    .to_owned(),
-            ),
+            Fault::BrowserName { .. } => Some(format!("expected {}", value::NAME)),
+            Fault::PortOfDefault => Some(format!("the default browser has the hub's own port: set `{PORT}`")),
             Fault::LaunchesAndAttaches { .. } => Some(format!(
                 "an attached browser is not launched: beside `{ATTACH}` only `{PORT}` is allowed"
             )),

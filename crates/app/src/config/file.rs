@@ -6,6 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use bowline_hub::registry::{self, DEFAULT};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
@@ -17,8 +18,6 @@ use super::value::Refusal;
 
 /// Longest piece of the file that an error quotes.
 const QUOTED: usize = 60;
-/// Longest name of a browser; it becomes part of paths and URLs.
-const NAME_LENGTH: usize = 64;
 
 /// The text of the config file, or None if there is none.
 pub(crate) fn read_file(path: &Path) -> Result<Option<String>, ConfigError> {
@@ -92,7 +91,7 @@ impl Reader<'_> {
     fn browsers(&mut self, browsers: &DeTable<'_>) {
         for item @ (name, value) in browsers {
             let browser = name.get_ref().as_ref();
-            if !is_browser_name(browser) {
+            if registry::check_name(browser).is_err() {
                 self.fault(name.span(), Fault::BrowserName { name: shorten(browser) });
             } else if let DeValue::Table(table) = value.get_ref() {
                 self.settings.define_browser(browser, self.origin(name.span()));
@@ -112,6 +111,9 @@ impl Reader<'_> {
                 Some(key) if attached && ![ATTACH, PORT].contains(&key.name) => {
                     let fault = Fault::LaunchesAndAttaches { browser: browser.to_owned(), key: key.name };
                     self.fault(name.span(), fault);
+                }
+                Some(key) if key.name == PORT && browser == DEFAULT => {
+                    self.fault(name.span(), Fault::PortOfDefault);
                 }
                 Some(key) => self.value(full, key, item),
                 None => {
@@ -162,12 +164,6 @@ impl Reader<'_> {
         });
         problems.collect()
     }
-}
-
-fn is_browser_name(name: &str) -> bool {
-    name.len() <= NAME_LENGTH
-        && name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_')
 }
 
 /// Line and column of a byte offset, both from 1. A byte order mark is no column: editors hide it.

@@ -60,13 +60,12 @@ pub(super) static KEYS: &[Key] = &[
         value: "5m",
         about: "The hub leaves after this long without clients; 0 = never.",
     },
-    // BOWLINE_LOG is not this key's variable: it belongs to the process that is being started.
     Key {
         name: "log",
-        env: None,
-        kind: Kind::Text { what: "a log filter such as \"info\"", empty: false },
+        env: Some("BOWLINE_LOG"),
+        kind: Kind::LogFilter,
         value: "info",
-        about: "Log filter for the hub's log file.",
+        about: "What the hub logs, such as info, debug or warn.",
     },
     Key {
         name: "browser",
@@ -180,9 +179,9 @@ pub(super) static BROWSER_KEYS: &[Key] = &[
     Key {
         name: "profile",
         env: None,
-        kind: Kind::Text { what: "a profile directory", empty: false },
-        value: "/path/to/profile",
-        about: "Profile directory to keep; without one the profile is thrown away.",
+        kind: Kind::Name,
+        value: "work",
+        about: "Name of a profile that is kept in the data directory; without one it is thrown away.",
     },
     Key {
         name: "headless",
@@ -210,14 +209,14 @@ pub(super) static BROWSER_KEYS: &[Key] = &[
         env: None,
         kind: Kind::Port,
         value: "9224",
-        about: "Port of its CDP endpoint; 0 lets the system choose.",
+        about: "Port of its CDP endpoint; 0 lets the system choose. The browser `default` has the hub's.",
     },
     Key {
         name: ATTACH,
         env: None,
-        kind: Kind::Url,
-        value: "http://127.0.0.1:9222",
-        about: "Endpoint of a browser that already runs, to use instead of launching one.",
+        kind: Kind::Address,
+        value: "127.0.0.1:9222",
+        about: "Address of a browser that already runs, to use instead of launching one.",
     },
 ];
 
@@ -229,14 +228,8 @@ pub(super) const ATTACH: &str = "attach";
 pub(super) const PORT: &str = "port";
 
 /// Variables that begin with `BOWLINE_` and are read by other parts.
-pub(super) const FOREIGN_VARIABLES: &[&str] = &[
-    "BOWLINE_LOG",
-    "BOWLINE_CONFIG",
-    "BOWLINE_STATE_DIR",
-    "BOWLINE_DATA_DIR",
-    "BOWLINE_RUNTIME_DIR",
-    "BOWLINE_TOKEN",
-];
+pub(super) const FOREIGN_VARIABLES: &[&str] =
+    &["BOWLINE_CONFIG", "BOWLINE_STATE_DIR", "BOWLINE_DATA_DIR", "BOWLINE_RUNTIME_DIR"];
 
 pub(super) fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)

@@ -199,7 +199,7 @@ fn rows_show_every_key_as_toml_with_its_origin() {
 
 #[test]
 fn rows_written_to_a_file_give_the_same_config() {
-    let file = "idle_timeout = 0\nno_sandbox = false\nbrowser = 'C:\\x \"y\"'\nlog = \"a\\nb\\u007f\"\n\
+    let file = "idle_timeout = 0\nno_sandbox = false\nbrowser = 'C:\\x \"y\"'\nargs = [\"a\\nb\\u007f\"]\n\
                 cdp.client_buffer = 100001\nlaunch.transport = \"port\"\n[browsers.a]\nargs = ['x']\n[browsers.b]\n";
     let loaded = load_all(file, &[], &[]).expect("valid");
     let again: String = loaded.rows().iter().map(|row| format!("{} = {}\n", row.key, row.value)).collect();

@@ -4,9 +4,15 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use bowline_backends::attach::Address;
+use bowline_hub::registry;
 use toml::de::{DeInteger, DeValue};
+use tracing_subscriber::EnvFilter;
 
 use super::units::{parse_bytes, parse_duration, show_bytes, show_duration, split_words, whole_number};
+
+/// Completes "expected ..." for what `registry::check_name` accepts.
+pub(super) const NAME: &str = "at most 64 lower-case letters, digits, `-` and `_`, a letter or digit first";
 
 /// Whether Chromium's sandbox is switched off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +54,11 @@ pub(super) enum Kind {
         what: &'static str,
         empty: bool,
     },
-    Url,
+    /// The name of a profile, under the same rule as that of a browser.
+    Name,
+    /// Where a browser can be attached to; the same words as for `bowline attach`.
+    Address,
+    LogFilter,
     Words,
     NoSandbox,
     Transport,
@@ -119,8 +129,9 @@ impl Kind {
             Kind::Switch => Ok(Value::Switch(switch(text)?)),
             Kind::Text { empty, .. } if text.is_empty() && !empty => Err(Refusal::Form),
             Kind::Text { .. } => Ok(Value::Text(text.to_owned())),
-            Kind::Url if !is_endpoint(text) => Err(Refusal::Form),
-            Kind::Url => Ok(Value::Text(text.to_owned())),
+            Kind::Name => accept(registry::check_name(text).is_ok(), text),
+            Kind::Address => accept(Address::parse(text).is_ok(), text),
+            Kind::LogFilter => accept(!text.is_empty() && EnvFilter::try_new(text).is_ok(), text),
             Kind::Words => split_words(text).map(Value::Words).ok_or(Refusal::OpenQuote),
             Kind::NoSandbox if text.trim() == "auto" => Ok(Value::NoSandbox(NoSandbox::Auto)),
             Kind::NoSandbox => Ok(Value::NoSandbox(no_sandbox(switch(text)?))),
@@ -149,7 +160,9 @@ impl Kind {
             Kind::Bytes { .. } => "a byte size such as \"32MiB\" or \"64KiB\"".to_owned(),
             Kind::Switch => "true or false".to_owned(),
             Kind::Text { what, .. } => (*what).to_owned(),
-            Kind::Url => "a URL such as \"http://127.0.0.1:9222\" or \"ws://127.0.0.1:9222\"".to_owned(),
+            Kind::Name => format!("a name: {NAME}"),
+            Kind::Address => "host:port, http://host:port or ws://host:port/devtools/browser/ID".to_owned(),
+            Kind::LogFilter => "a log filter such as \"info\"".to_owned(),
             Kind::Words if matches!(refusal, Refusal::Element(_)) => "only strings in the list".to_owned(),
             Kind::Words if *refusal == Refusal::OpenQuote => "every quote to be closed".to_owned(),
             Kind::Words => "a list such as [\"--lang=de\"]".to_owned(),
@@ -248,13 +261,8 @@ fn no_sandbox(on: bool) -> NoSandbox {
     if on { NoSandbox::Always } else { NoSandbox::Never }
 }
 
-/// A scheme we can connect to and a host; everything finer is for whoever connects.
-fn is_endpoint(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once("://") else { return false };
-    ["http", "https", "ws", "wss"].contains(&scheme)
-        && !rest.starts_with(['/', ':', '?', '#'])
-        && !rest.is_empty()
-        && !rest.contains(|c: char| c.is_whitespace() || c.is_control())
+fn accept(fits: bool, text: &str) -> Result<Value, Refusal> {
+    if fits { Ok(Value::Text(text.to_owned())) } else { Err(Refusal::Form) }
 }
 
 /// Numbers without a unit stand bare in TOML, everything else in quotes.

@@ -10,9 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::breaker::{Breaker, Verdict};
 use super::start::{self, End, Running};
-use super::{Answer, Ask, Snapshot, Surroundings, Timing};
+use super::{Answer, Ask, Snapshot, Surroundings};
 use crate::backend::{Spec, StartError};
-use crate::router::Router;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -51,7 +50,7 @@ pub(super) struct Task {
     /// What the name stood for until the launch under way; so again if that fails.
     before: Option<Spec>,
     /// Those who wait for the launch under way.
-    waiting: Vec<Answer<Router>>,
+    waiting: Vec<Answer>,
 }
 
 impl Task {
@@ -64,7 +63,7 @@ impl Task {
             version: None,
             reason: None,
             starts: 0,
-            router: None,
+            place: None,
         });
         let breaker = Breaker::new(world.timing.max_quick_deaths, world.timing.cooldown);
         let task = Self {
@@ -90,7 +89,7 @@ impl Task {
                     None => break,
                 },
                 outcome = launched(&mut self.launch) => self.take_outcome(outcome),
-                end = ended(&mut self.running, &self.world.timing) => self.take_end(end).await,
+                end = ended(&mut self.running) => self.take_end(end).await,
             }
         }
         self.end("the hub is shutting down").await;
@@ -101,10 +100,16 @@ impl Task {
             Ask::Ready(answer) => self.want(answer),
             Ask::Launch { spec, again, answer } => {
                 let changed = spec.as_ref().is_some_and(|spec| *spec != self.snapshot.borrow().spec);
+                if let Some(spec) = spec.as_ref().filter(|_| changed)
+                    && let Err(error) = self.world.backend.check(spec).await
+                {
+                    let _ = answer.send(Err(error));
+                    return;
+                }
                 if again || changed {
                     self.end("the browser is being replaced").await;
                 }
-                if let Some(spec) = spec.filter(|_| changed) {
+                if let Some(spec) = spec {
                     self.snapshot.send_modify(|snapshot| {
                         self.before = Some(std::mem::replace(&mut snapshot.spec, spec));
                     });
@@ -124,9 +129,9 @@ impl Task {
     }
 
     /// Gives the running browser, or joins the launch, or begins one.
-    fn want(&mut self, answer: Answer<Router>) {
+    fn want(&mut self, answer: Answer) {
         if let Some(running) = self.running.as_ref().filter(|running| !running.router.has_ended()) {
-            let _ = answer.send(Ok(running.router.clone()));
+            let _ = answer.send(Ok(running.place()));
             return;
         }
         // With a running browser whose end is still to be taken in, the waiting begins here too.
@@ -148,7 +153,10 @@ impl Task {
         let (spec, token) = (self.snapshot.borrow().spec.clone(), cancel.clone());
         tracing::info!(browser = name, backend = spec.backend(), "starting");
         let launch = Box::pin(async move {
-            tokio::time::sleep(delay).await;
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                () = token.cancelled() => {}
+            }
             start::start(&world, &name, &spec, token).await
         });
         self.launch = Some((launch, cancel));
@@ -161,7 +169,7 @@ impl Task {
             Ok(running) => {
                 tracing::info!(browser = self.name, product = running.version.product, "ready");
                 for answer in self.waiting.drain(..) {
-                    let _ = answer.send(Ok(running.router.clone()));
+                    let _ = answer.send(Ok(running.place()));
                 }
                 self.running = Some(running);
                 self.before = None;
@@ -173,9 +181,7 @@ impl Task {
                 if self.launches() && counts_as_death(&error) {
                     self.breaker.died(Duration::ZERO);
                 }
-                if let Some(before) = self.before.take() {
-                    self.snapshot.send_modify(|snapshot| snapshot.spec = before);
-                }
+                self.take_spec_back();
                 for answer in self.waiting.drain(..) {
                     let _ = answer.send(Err(error.clone()));
                 }
@@ -207,6 +213,13 @@ impl Task {
         }
     }
 
+    /// A spec that never worked leaves no trace.
+    fn take_spec_back(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.snapshot.send_modify(|snapshot| snapshot.spec = before);
+        }
+    }
+
     /// Ends whatever runs or starts.
     async fn end(&mut self, reason: &str) {
         if let Some((launch, cancel)) = self.launch.take() {
@@ -215,6 +228,7 @@ impl Task {
             if let Ok(running) = launch.await {
                 running.stop(&self.world.timing, reason).await;
             }
+            self.take_spec_back();
         }
         let refusal = StartError {
             code: "stopped",
@@ -241,7 +255,7 @@ impl Task {
             let running = self.running.as_ref();
             snapshot.pid = running.and_then(|running| running.process.as_ref()).map(|process| process.pid());
             snapshot.version = running.map(|running| running.version.clone());
-            snapshot.router = running.map(|running| running.router.clone());
+            snapshot.place = running.map(Running::place);
         });
     }
 
@@ -276,9 +290,9 @@ async fn launched(launch: &mut Option<(Launch, CancellationToken)>) -> Result<Ru
     }
 }
 
-async fn ended(running: &mut Option<Running>, timing: &Timing) -> End {
+async fn ended(running: &mut Option<Running>) -> End {
     match running {
-        Some(running) => running.ended(timing).await,
+        Some(running) => running.ended().await,
         None => std::future::pending().await,
     }
 }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use bowline_wire::cdp::BrowserVersion;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Surroundings, Timing};
+use super::{Place, Surroundings, Timing};
 use crate::backend::{Exit, Process, Spec, StartError};
 use crate::router::{CallError, Router};
 
@@ -18,6 +19,9 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
 pub(super) struct Running {
     pub(super) router: Router,
+    needs_token: bool,
+    /// Resolves when the browser no longer answers. Kept here, so that it goes on over interruptions.
+    hung: BoxFuture<'static, Duration>,
     pub(super) process: Option<Box<dyn Process>>,
     pub(super) version: BrowserVersion,
     pub(super) ready_at: Instant,
@@ -48,7 +52,12 @@ pub(super) async fn start(
         () = cancel.cancelled() => Some(cancelled()),
         exit = exit_of(process.as_mut()) => process.as_ref().map(|process| process.explain(&exit)),
         version = router.call::<BrowserVersion>("Browser.getVersion", json!({}), timing.launch) => match version {
-            Ok(version) => return Ok(Running { router, process, version, ready_at: Instant::now() }),
+            Ok(version) => {
+                let needs_token = !spec.is_throw_away();
+                let hung = Box::pin(hung(router.clone(), timing.clone()));
+                let ready_at = Instant::now();
+                return Ok(Running { router, needs_token, hung, process, version, ready_at });
+            }
             Err(CallError::Closed) => None,
             Err(error) => Some(no_answer(timing, &error, process.as_deref())),
         },
@@ -70,12 +79,16 @@ pub(super) async fn start(
 }
 
 impl Running {
+    pub(super) fn place(&self) -> Place {
+        Place { router: self.router.clone(), needs_token: self.needs_token }
+    }
+
     /// Resolves when the browser has ended or no longer answers.
-    pub(super) async fn ended(&mut self, timing: &Timing) -> End {
+    pub(super) async fn ended(&mut self) -> End {
         tokio::select! {
             exit = exit_of(self.process.as_mut()) => End::Exited(exit),
             reason = self.router.ended() => End::LinkClosed(reason),
-            silence = hung(&self.router, timing) => End::Hung(silence),
+            silence = &mut self.hung => End::Hung(silence),
         }
     }
 
@@ -140,7 +153,7 @@ async fn exit_of(process: Option<&mut Box<dyn Process>>) -> Exit {
 }
 
 /// Resolves when the browser has been silent for the time-out although it was asked something.
-async fn hung(router: &Router, timing: &Timing) -> Duration {
+async fn hung(router: Router, timing: Timing) -> Duration {
     loop {
         // Whoever speaks lives; only silence is a reason to ask.
         let silence = router.silence();

@@ -1,10 +1,12 @@
 //! One client of a browser, as a door sees it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use bowline_wire::Command;
+use bowline_wire::{Command, reply};
 use bytes::Bytes;
 
+use super::release::Hold;
 use super::table::Decision;
 use super::{Outbox, Router};
 use crate::backend::Outgoing;
@@ -43,8 +45,18 @@ impl CdpClient {
         };
         let body = command.body(&text);
         let budget = self.router.0.upstream.reserve(body.len()).await;
-        if command.session.is_none() && command.method == "Browser.close" {
-            self.router.0.close_requested.store(true, std::sync::atomic::Ordering::Relaxed);
+        if matches!(&*command.method, "Browser.close" | "Browser.crash") {
+            if !self.router.0.may_be_closed {
+                let text = format!("{} is not allowed: this browser is somebody else's", command.method);
+                let answer =
+                    reply::error(Some(command.id), command.session.as_deref(), reply::SERVER_ERROR, &text);
+                return self.outbox.push(Bytes::from(answer));
+            }
+            if command.method == "Browser.close" {
+                // Zero means never.
+                let now = self.router.0.now().max(1);
+                self.router.0.close_requested.store(now, Ordering::Relaxed);
+            }
         }
         // Decided and queued under one lock: the order of commands is the order of bookkeeping.
         let mut table = self.router.table();
@@ -56,9 +68,9 @@ impl CdpClient {
                 }
             }
             Decision::Answered => {}
-            Decision::Held(target) => {
+            Decision::Held(hold) => {
                 drop(table);
-                self.release_later(target);
+                self.release_later(hold);
             }
         }
     }
@@ -71,14 +83,13 @@ impl CdpClient {
     }
 
     /// A client that never releases must not hold the target for the others for ever.
-    fn release_later(&self, target: bowline_wire::TargetId) {
+    fn release_later(&self, hold: Hold) {
         let shared = self.router.0.clone();
         self.router.0.tasks.spawn(async move {
-            let hold = shared.limits.longest_hold;
             tokio::select! {
                 () = shared.stop.cancelled() => {}
-                () = tokio::time::sleep(hold) => {
-                    for message in shared.table().give_up_waiting(&target) {
+                () = tokio::time::sleep(shared.limits.longest_hold) => {
+                    for message in shared.table().give_up_waiting(&hold) {
                         shared.upstream.push_own(message);
                     }
                 }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::outbox::{CloseReason, Outbox};
-use super::release::{Release, Releases};
+use super::release::{Hold, Release, Releases};
 use super::{ClientId, Entry};
 use crate::backend::Outgoing;
 
@@ -37,19 +37,42 @@ struct Session {
     target: Option<TargetId>,
     /// Unanswered commands by id. A client may use an id twice; Chromium answers twice.
     pending: HashMap<i32, Pending>,
+    /// Whether what attaches by itself below this session is a flat session, as it last asked for.
+    auto_attaches_flat: bool,
+}
+
+impl Session {
+    fn new(client: ClientId, parent: Option<SessionId>, target: Option<TargetId>) -> Self {
+        Self { client, parent, target, pending: HashMap::new(), auto_attaches_flat: true }
+    }
+
+    /// Whether a session for `target` that has just appeared below this one is flat. Others are spoken
+    /// to through their parent, and their ids mean nothing in an envelope.
+    fn child_is_flat(&self, target: &TargetId) -> bool {
+        let asked = self.pending.values().find_map(|pending| match &pending.attaches {
+            Some(Attaches::Target { target_id, flatten }) if target_id == target => Some(*flatten),
+            _ => None,
+        });
+        asked.unwrap_or(self.auto_attaches_flat)
+    }
 }
 
 #[derive(Default)]
 struct Pending {
     count: u32,
     /// The answer names a new session of the same client.
-    attaches: bool,
+    attaches: Option<Attaches>,
+}
+
+enum Attaches {
+    Browser,
+    Target { target_id: TargetId, flatten: bool },
 }
 
 /// What waits for the answer to a command of the hub itself.
 pub(super) enum OwnCall {
     Answer(oneshot::Sender<Bytes>),
-    Attach { entry: Entry, outbox: Arc<Outbox>, done: oneshot::Sender<Result<ClientId, ErrorBody>> },
+    Attach { id: ClientId, entry: Entry, outbox: Arc<Outbox>, done: oneshot::Sender<Result<(), ErrorBody>> },
     Ignore,
 }
 
@@ -57,7 +80,7 @@ pub(super) enum Decision {
     Send(Vec<Outgoing>),
     Answered,
     /// A release that waits for other clients.
-    Held(TargetId),
+    Held(Hold),
 }
 
 impl Table {
@@ -65,8 +88,15 @@ impl Table {
         self.clients.len()
     }
 
+    pub(super) fn new_client_id(&mut self) -> ClientId {
+        self.last_client += 1;
+        ClientId(self.last_client)
+    }
+
+    /// Ids of the hub's own commands are far from those that clients use: Chromium answers a command
+    /// for a session that has just ended on the root, without a session, as it answers ours.
     pub(super) fn own_call(&mut self, call: OwnCall) -> i32 {
-        self.last_own = if self.last_own == i32::MAX { 1 } else { self.last_own + 1 };
+        self.last_own = if self.last_own >= -1 { i32::MIN } else { self.last_own + 1 };
         self.own.insert(self.last_own, call);
         self.last_own
     }
@@ -102,11 +132,13 @@ impl Table {
             return refuse(reply::SERVER_ERROR, &message);
         }
         let (session_id, target) = (session_id.clone(), session.target.clone());
-        let attaches = matches!(&*command.method, "Target.attachToTarget" | "Target.attachToBrowserTarget");
         if let Some(session) = self.sessions.get_mut(key) {
+            if command.method == "Target.setAutoAttach" {
+                session.auto_attaches_flat = wants_flat(command.params);
+            }
             let pending = session.pending.entry(command.id).or_default();
             pending.count += 1;
-            pending.attaches |= attaches;
+            pending.attaches = attaches(command);
         }
         let session = command.session.is_none().then(|| session_id.clone());
         let outgoing = Outgoing { session, body };
@@ -114,15 +146,15 @@ impl Table {
             Some(target) if command.method == cdp::RUN_IF_WAITING => {
                 match self.releases.release(&target, &session_id, outgoing) {
                     Release::Now(messages) => Decision::Send(messages),
-                    Release::Held => Decision::Held(target),
+                    Release::Held(hold) => Decision::Held(hold),
                 }
             }
             _ => Decision::Send(vec![outgoing]),
         }
     }
 
-    pub(super) fn give_up_waiting(&mut self, target: &TargetId) -> Vec<Outgoing> {
-        self.releases.give_up(target)
+    pub(super) fn give_up_waiting(&mut self, hold: &Hold) -> Vec<Outgoing> {
+        self.releases.give_up(hold)
     }
 
     /// Delivers a message of the browser; returns commands to send because of it.
@@ -135,13 +167,13 @@ impl Table {
         let Some(session_key) = envelope.session else { return self.deliver_own(message, text, envelope) };
         let Some(session) = self.sessions.get_mut(session_key) else { return Vec::new() };
         let Some(client) = self.clients.get(&session.client) else { return Vec::new() };
-        let mut attached = false;
+        let mut attached = None;
         if let Some(id) = envelope.id {
             let Some(pending) = session.pending.get_mut(&id) else {
                 // Answered before by the hub, when the page crashed.
                 return Vec::new();
             };
-            attached = pending.attaches;
+            attached = pending.attaches.take();
             pending.count -= 1;
             if pending.count == 0 {
                 session.pending.remove(&id);
@@ -153,9 +185,12 @@ impl Table {
             message.clone()
         };
         client.outbox.push(delivered);
-        if attached {
-            self.learn_from_answer(session_key, text);
-            return Vec::new();
+        match attached {
+            Some(Attaches::Browser) => self.learn_from_answer(session_key, text, None),
+            Some(Attaches::Target { target_id, flatten: true }) => {
+                self.learn_from_answer(session_key, text, Some(target_id));
+            }
+            _ => {}
         }
         match envelope.method {
             Some(cdp::ATTACHED_TO_TARGET) => self.learn_from_event(session_key, text),
@@ -191,16 +226,19 @@ impl Table {
                 let _ = done.send(message.clone());
                 Vec::new()
             }
-            OwnCall::Attach { entry, outbox, done } => self.welcome(text, entry, outbox, done),
+            OwnCall::Attach { id, entry, outbox, done } => {
+                self.welcome(text, id, Client { outbox, root: SessionId::new(""), entry }, done)
+            }
         }
     }
 
+    /// A client's root session is there. `client` has still to learn its name.
     fn welcome(
         &mut self,
         text: &str,
-        entry: Entry,
-        outbox: Arc<Outbox>,
-        done: oneshot::Sender<Result<ClientId, ErrorBody>>,
+        id: ClientId,
+        client: Client,
+        done: oneshot::Sender<Result<(), ErrorBody>>,
     ) -> Vec<Outgoing> {
         let root = match read_answer::<SessionRef>(text.as_bytes()) {
             Ok(Ok(answer)) => answer.session_id,
@@ -213,34 +251,34 @@ impl Table {
                 return Vec::new();
             }
         };
-        self.last_client += 1;
-        let id = ClientId(self.last_client);
-        let target = match &entry {
-            Entry::Browser => None,
-            Entry::Page(target) => Some(target.clone()),
-        };
-        if done.send(Ok(id)).is_err() {
+        if done.send(Ok(())).is_err() {
             // The client left while it was being connected.
             let call = self.own_call(OwnCall::Ignore);
             let params = serde_json::json!({ "sessionId": root });
             let body = Bytes::from(reply::command(call, "Target.detachFromTarget", &params));
             return vec![Outgoing { session: None, body }];
         }
-        let session = Session { client: id, parent: None, target, pending: HashMap::new() };
-        self.sessions.insert(root.clone(), session);
-        self.clients.insert(id, Client { outbox, root, entry });
+        let target = match &client.entry {
+            Entry::Browser => None,
+            Entry::Page(target) => Some(target.clone()),
+        };
+        self.sessions.insert(root.clone(), Session::new(id, None, target));
+        self.clients.insert(id, Client { root, ..client });
         Vec::new()
     }
 
-    fn learn_from_answer(&mut self, parent: &str, text: &str) {
+    fn learn_from_answer(&mut self, parent: &str, text: &str, target: Option<TargetId>) {
         if let Ok(Ok(child)) = read_answer::<SessionRef>(text.as_bytes()) {
-            self.adopt(parent, child.session_id, None);
+            self.adopt(parent, child.session_id, target);
         }
     }
 
     fn learn_from_event(&mut self, parent: &str, text: &str) {
         let Some(event) = read_params::<AttachedToTarget>(text) else { return };
         let target = event.target_info.target_id;
+        if !self.sessions.get(parent).is_some_and(|parent| parent.child_is_flat(&target)) {
+            return;
+        }
         if event.waiting_for_debugger {
             self.releases.wait(&target, &event.session_id);
         }
@@ -251,7 +289,7 @@ impl Table {
         let Some((parent, owner)) = self.sessions.get_key_value(parent) else { return };
         let (parent, client) = (Some(parent.clone()), owner.client);
         // Known already when the event came before the answer; the event said more.
-        self.sessions.entry(child).or_insert(Session { client, parent, target, pending: HashMap::new() });
+        self.sessions.entry(child).or_insert_with(|| Session::new(client, parent, target));
     }
 
     /// A session has ended at the browser, and those below it with it.
@@ -332,6 +370,32 @@ impl Table {
     /// Dropping the senders tells the callers.
     pub(super) fn drop_own_calls(&mut self) {
         self.own.clear();
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct AttachParams {
+    target_id: Option<TargetId>,
+    flatten: bool,
+}
+
+fn attach_params(params: Option<&str>) -> AttachParams {
+    params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default()
+}
+
+fn wants_flat(params: Option<&str>) -> bool {
+    attach_params(params).flatten
+}
+
+fn attaches(command: &Command<'_>) -> Option<Attaches> {
+    match &*command.method {
+        "Target.attachToBrowserTarget" => Some(Attaches::Browser),
+        "Target.attachToTarget" => {
+            let AttachParams { target_id, flatten } = attach_params(command.params);
+            target_id.map(|target_id| Attaches::Target { target_id, flatten })
+        }
+        _ => None,
     }
 }
 

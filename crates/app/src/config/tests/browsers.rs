@@ -9,7 +9,7 @@ fn named_browsers_are_read_with_all_their_keys() {
         r#"
         [browsers.work]
         browser = "chrome"
-        profile = "/data/work"
+        profile = "work"
         headless = false
         no_sandbox = false
         args = ["--lang=de"]
@@ -22,7 +22,7 @@ fn named_browsers_are_read_with_all_their_keys() {
     );
     let work = BrowserConfig {
         browser: Some("chrome".to_owned()),
-        profile: Some("/data/work".to_owned()),
+        profile: Some("work".to_owned()),
         headless: Some(false),
         no_sandbox: Some(NoSandbox::Never),
         args: vec!["--lang=de".to_owned()],
@@ -63,12 +63,41 @@ fn attach_excludes_everything_but_port() {
 }
 
 #[test]
-fn attach_must_be_a_url_with_a_host() {
-    for url in ["127.0.0.1:9222", "ftp://x", "http://", "ws:///x", "http://:1", "http://a b", ""] {
-        let (message, hint) = wrong(&format!("[browsers.a]\nattach = \"{url}\""));
-        assert_eq!(message, format!("config.toml:2:10: wrong value \"{url}\" for `browsers.a.attach`"));
-        assert!(hint.is_some_and(|hint| hint.starts_with("expected a URL such as")));
+fn attach_takes_what_the_command_takes() {
+    for url in ["127.0.0.1:9222", ":9222", "http://localhost:9222", "ws://10.0.0.2:9222/devtools/browser/x"] {
+        let config = from_file(&format!("[browsers.a]\nattach = \"{url}\""));
+        assert_eq!(config.browsers["a"].attach.as_deref(), Some(url));
     }
+    for url in ["https://a:1", "wss://a:1/x", "ftp://x", "http://", "ws:///x", "http://a b", "localhost", ""]
+    {
+        assert_wrong(
+            &format!("[browsers.a]\nattach = \"{url}\""),
+            &format!("config.toml:2:10: wrong value \"{url}\" for `browsers.a.attach`"),
+            "expected host:port, http://host:port or ws://host:port/devtools/browser/ID",
+        );
+    }
+}
+
+#[test]
+fn profile_is_a_name_not_a_path() {
+    for profile in ["/data/work", "../up", "Work", "two words", "."] {
+        assert_wrong(
+            &format!("[browsers.a]\nprofile = \"{profile}\""),
+            &format!("config.toml:2:11: wrong value \"{profile}\" for `browsers.a.profile`"),
+            "expected a name: at most 64 lower-case letters, digits, `-` and `_`, a letter or digit first",
+        );
+    }
+}
+
+#[test]
+fn default_browser_has_no_port_of_its_own() {
+    for attach in ["", "attach = \":9222\"\n"] {
+        let (message, hint) = wrong(&format!("[browsers.default]\n{attach}port = 1"));
+        let line = 2 + attach.lines().count();
+        assert_eq!(message, format!("config.toml:{line}:1: `browsers.default.port` cannot be set"));
+        assert_eq!(hint.as_deref(), Some("the default browser has the hub's own port: set `port`"));
+    }
+    assert_eq!(from_file("[browsers.default]\nheadless = true").browsers["default"].headless, Some(true));
 }
 
 #[test]

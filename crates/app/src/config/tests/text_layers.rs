@@ -9,10 +9,7 @@ use super::{defaults, from_env, load_all};
 #[test]
 fn every_variable_is_named_after_its_key() {
     for key in KEYS {
-        let Some(variable) = key.env else {
-            assert_eq!(key.name, "log", "only `log` has no variable, as BOWLINE_LOG is another's");
-            continue;
-        };
+        let variable = key.env.expect("every key has a variable");
         assert_eq!(variable, format!("BOWLINE_{}", key.name.to_uppercase().replace('.', "_")));
         assert!(!FOREIGN_VARIABLES.contains(&variable));
     }
@@ -28,6 +25,7 @@ fn environment_values_are_read_as_text() {
     assert_eq!(from_env("BOWLINE_NO_SANDBOX", "no").no_sandbox, NoSandbox::Never);
     assert_eq!(from_env("BOWLINE_LAUNCH_TRANSPORT", "port").launch_transport, Transport::Port);
     assert_eq!(from_env("BOWLINE_RESTART_MAX_QUICK_DEATHS", "3").max_quick_deaths, 3);
+    assert_eq!(from_env("BOWLINE_LOG", "warn,hub=debug").log, "warn,hub=debug");
     assert!(!from_env("BOWLINE_HEADLESS", "off").headless);
     assert!(from_env("BOWLINE_CDP_REQUIRE_TOKEN", "True").require_token);
 }
@@ -53,6 +51,7 @@ fn wrong_value_in_a_variable_names_the_variable() {
         ("BOWLINE_PORT", "+80", "expected a port number from 0 to 65535"),
         ("BOWLINE_HEADLESS", "maybe", "expected true or false"),
         ("BOWLINE_ARGS", "--a 'b", "expected every quote to be closed"),
+        ("BOWLINE_LOG", "hub=loud", "expected a log filter such as \"info\""),
     ] {
         let error = load_all("", &[(name, value)], &[]).expect_err("invalid");
         let key = name["BOWLINE_".len()..].to_lowercase();
