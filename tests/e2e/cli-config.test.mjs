@@ -15,14 +15,14 @@ async function configure(home, text) {
 }
 
 test('config show tells for each value whether it is from file and line, environment or default', hubOnly, () => withHome(async (home) => {
-  const path = await configure(home, '# comment\nheadless = true\n\n[stop]\ntimeout = "3s"\n\n[browsers.work]\nprofile = "/tmp/knots"\n');
+  const path = await configure(home, '# comment\nheadless = true\n\n[stop]\ntimeout = "3s"\n\n[browsers.work]\nprofile = "knots"\n');
   const rows = Object.fromEntries((await home.json('config', 'show')).map((row) => [row.key, row]));
   const { code, stdout } = await home.run(['config', 'show']);
   assert.equal(code, 0);
   const line = (key) => stdout.split('\n').find((text) => text.startsWith(`${key} `));
   assert.match(line('port'), /0 .*BOWLINE_PORT/);
   assert.match(line('restart.cooldown'), /"1m" .*default/);
-  for (const [key, at, value] of [['headless', 2, 'true'], ['stop.timeout', 5, '"3s"'], ['browsers.work.profile', 8, '"/tmp/knots"']]) {
+  for (const [key, at, value] of [['headless', 2, 'true'], ['stop.timeout', 5, '"3s"'], ['browsers.work.profile', 8, '"knots"']]) {
     assert.ok(line(key).includes(value), line(key));
     assert.match(line(key), new RegExp(`config\\.toml:${at}\\b`));
     assert.deepEqual(rows[key].origin, { kind: 'file', path, line: at });

@@ -256,3 +256,11 @@ test('a client that leaves takes its disposeOnDetach contexts along, and no othe
   assert.ok((await contexts()).includes(staying));
   await cdp.send('Target.disposeBrowserContext', { browserContextId: staying });
 });
+
+test('a session that is not flat is unknown in an envelope', async () => {
+  const { targetId } = await cdp.send('Target.createTarget', { url: 'about:blank' });
+  const { sessionId } = await cdp.send('Target.attachToTarget', { targetId, flatten: false });
+  const answer = within(5_000, 'an answer', cdp.send('Runtime.evaluate', { expression: '1' }, sessionId));
+  await assert.rejects(answer, { code: -32001 });
+  await cdp.send('Target.closeTarget', { targetId });
+});

@@ -210,6 +210,6 @@ fn syntax_errors_carry_file_line_and_column() {
 
 #[test]
 fn columns_count_characters_not_bytes() {
-    assert!(wrong("browsers.a = { profile = \"ä\", prt = 1 }").0.starts_with("config.toml:1:31: "));
+    assert!(wrong("browsers.a = { browser = \"ä\", prt = 1 }").0.starts_with("config.toml:1:31: "));
     assert!(wrong("\u{feff}prt = 1").0.starts_with("config.toml:1:1: "));
 }

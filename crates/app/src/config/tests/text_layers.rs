@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::super::keys::{FOREIGN_VARIABLES, KEYS};
 use super::super::{NoSandbox, Transport};
-use super::{defaults, from_env, load_all};
+use super::{defaults, from_env, load_all, row};
 
 #[test]
 fn every_variable_is_named_after_its_key() {
@@ -28,6 +28,12 @@ fn environment_values_are_read_as_text() {
     assert_eq!(from_env("BOWLINE_LOG", "warn,hub=debug").log, "warn,hub=debug");
     assert!(!from_env("BOWLINE_HEADLESS", "off").headless);
     assert!(from_env("BOWLINE_CDP_REQUIRE_TOKEN", "True").require_token);
+}
+
+#[test]
+fn log_filter_from_the_environment_shows_its_origin() {
+    let loaded = load_all("log = \"info\"", &[("BOWLINE_LOG", "debug")], &[]).expect("valid");
+    assert_eq!(row(&loaded, "log").origin.to_string(), "BOWLINE_LOG");
 }
 
 #[test]
