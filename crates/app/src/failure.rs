@@ -78,7 +78,8 @@ impl From<ConfigError> for Failure {
 /// Wrong usage, as `--json` tells it.
 impl From<&clap::Error> for Failure {
     fn from(error: &clap::Error) -> Self {
-        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        use ErrorKind::{DisplayHelpOnMissingArgumentOrSubcommand, MissingSubcommand};
+        if matches!(error.kind(), DisplayHelpOnMissingArgumentOrSubcommand | MissingSubcommand) {
             return Self::new(exit::USAGE, "usage", "a command is missing").hint("see `bowline --help`");
         }
         // Paragraphs: what is wrong, a tip now and then, the usage, where to read more.
@@ -117,6 +118,8 @@ mod tests {
         let (message, hint) = usage(&["bowline", "wrap"]);
         assert!(message.contains("COMMAND") && !message.contains('\n'), "{message}");
         assert!(hint.starts_with("Usage: bowline wrap"), "{hint}");
-        assert_eq!(usage(&["bowline"]).0, "a command is missing");
+        for words in [["bowline"].as_slice(), &["bowline", "--json"]] {
+            assert_eq!(usage(words).0, "a command is missing");
+        }
     }
 }

@@ -107,13 +107,13 @@ fn wait_for_start_lock(paths: &Paths, output: Output) -> Result<File, Failure> {
 /// Starts a hub of its own life: nothing of ours stays open in it.
 fn start(paths: &Paths) -> Result<(), Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::io("our own program", &error))?;
-    let child = Command::new(program)
-        .args(["serve", "--daemon"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut child = child.map_err(|error| Failure::io("the hub could not be started", &error))?;
+    let mut command = Command::new(program);
+    command.args(["serve", "--daemon"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    if std::env::var_os("TMPDIR").is_some() {
+        // Its browsers read it too, and a daemon has another directory than we have.
+        command.env("TMPDIR", paths::temp_dir()?);
+    }
+    let mut child = command.spawn().map_err(|error| Failure::io("the hub could not be started", &error))?;
     let Some(stdout) = child.stdout.take() else { return Err(mute_hub(paths)) };
     let (tell, told) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
