@@ -87,7 +87,10 @@ Examples:
     #[command(after_help = "Examples:\n  bowline demo\n  bowline demo --browser chromium")]
     Demo(DemoArgs),
     /// Show the configuration and where each value comes from
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  bowline config show\n  bowline config example > config.toml"
+    )]
     Config(ConfigCommand),
     /// Print a completion script for a shell
     #[command(
@@ -200,9 +203,12 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// Print the effective values and where each comes from
+    #[command(after_help = "Examples:\n  bowline config show\n  BOWLINE_LOG=debug bowline config show")]
     Show,
     /// Print the path of the configuration file
+    #[command(after_help = "Examples:\n  bowline config path")]
     Path,
     /// Print an example file with every key
+    #[command(after_help = "Examples:\n  bowline config example > ~/.config/bowline/config.toml")]
     Example,
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use bowline_hub::backend::StartError;
+use bowline_hub::registry::BadName;
 use clap::error::ErrorKind;
 
 use crate::config::ConfigError;
@@ -62,6 +63,12 @@ fn exit_for(code: &str) -> u8 {
 impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         Self::reported(error.code, error.message, error.hint)
+    }
+}
+
+impl From<BadName> for Failure {
+    fn from(error: BadName) -> Self {
+        Self::new(exit::USAGE, "bad_name", error.to_string())
     }
 }
 

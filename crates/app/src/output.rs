@@ -85,6 +85,17 @@ fn error(failure: &Failure) -> Value {
     json!({"code": failure.code, "message": failure.message, "hint": failure.hint})
 }
 
+/// Columns of the terminal that stdout is. A pipe or file has none: programs want whole lines.
+fn terminal_width() -> Option<u16> {
+    #[cfg(unix)]
+    return rustix::termios::tcgetwinsize(std::io::stdout())
+        .ok()
+        .map(|size| size.ws_col)
+        .filter(|width| *width > 20);
+    #[cfg(not(unix))]
+    return None;
+}
+
 /// A table without lines, as wide as the terminal allows.
 pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
@@ -92,6 +103,9 @@ pub(crate) fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(header.to_vec());
+    if let Some(width) = terminal_width() {
+        table.set_width(width);
+    }
     for row in rows {
         table.add_row(row);
     }

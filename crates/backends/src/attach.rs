@@ -62,18 +62,44 @@ fn check_authority(authority: &str) -> Option<()> {
     (port != 0 && !host.is_empty() && host.chars().all(plain)).then_some(())
 }
 
-/// The browsers whose users switched remote debugging on, and whose port answers.
+/// The browsers whose users switched remote debugging on, and that still run. Those that say which
+/// browser they are come first; one that waits for consent keeps its HTTP side closed.
 pub async fn find_running() -> Vec<RunningBrowser> {
     let found = tokio::task::spawn_blocking(|| running::find_running(&ThisMachine)).await.unwrap_or_default();
-    let mut alive = Vec::new();
+    let (mut certain, mut likely) = (Vec::new(), Vec::new());
     for browser in found {
-        // The file survives the browser, so only a port that answers counts.
-        let connect = tokio::net::TcpStream::connect(("127.0.0.1", browser.port));
-        if tokio::time::timeout(LOOK_UP, connect).await.is_ok_and(|connected| connected.is_ok()) {
-            alive.push(browser);
+        // The file survives the browser, and its port may be somebody else's by now.
+        let authority = format!("127.0.0.1:{}", browser.port);
+        match http::get(&authority, "/json/version", LOOK_UP).await {
+            Ok(answer) if answer.status == 404 => likely.push(browser),
+            Ok(answer) => {
+                let path =
+                    serde_json::from_slice(&answer.body).ok().and_then(|version: Version| version.path());
+                if path.is_some() && (browser.ws_path.is_none() || path == browser.ws_path) {
+                    certain.push(browser);
+                }
+            }
+            Err(_) => {}
         }
     }
-    alive
+    certain.extend(likely);
+    certain
+}
+
+/// What matters of `/json/version`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    web_socket_debugger_url: String,
+}
+
+impl Version {
+    /// The browser names itself as it was asked; the path is what matters.
+    fn path(&self) -> Option<String> {
+        self.web_socket_debugger_url
+            .find("/devtools/")
+            .map(|start| self.web_socket_debugger_url[start..].to_owned())
+    }
 }
 
 /// What to remember of a browser found through its profile.
@@ -86,15 +112,14 @@ pub fn spec_of(browser: &RunningBrowser) -> AttachSpec {
 }
 
 pub(crate) async fn start(spec: &AttachSpec) -> Result<Started, StartError> {
-    let url = socket_url(spec).await?;
-    let within = if spec.profile_dir.is_some() { CONSENT } else { LOOK_UP };
-    let link = socket::dial(&url, within).await.map_err(|error| not_attached(spec, &error))?;
+    let way = find_way(spec).await?;
+    let link = socket::dial(&way.url, way.within).await.map_err(|error| not_attached(&way, &error))?;
     Ok(Started { link, process: None })
 }
 
 /// Whether somebody is there. Chrome's user is not asked yet.
 pub(crate) async fn check(spec: &AttachSpec) -> Result<(), StartError> {
-    let authority = socket::authority(&socket_url(spec).await?);
+    let authority = socket::authority(&find_way(spec).await?.url);
     match tokio::time::timeout(LOOK_UP, tokio::net::TcpStream::connect(&authority)).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(unreachable(&authority, &error.to_string())),
@@ -103,8 +128,7 @@ pub(crate) async fn check(spec: &AttachSpec) -> Result<(), StartError> {
 }
 
 pub(crate) async fn protocol(spec: &AttachSpec) -> Result<Bytes, StartError> {
-    let url = socket_url(spec).await?;
-    let authority = socket::authority(&url);
+    let authority = socket::authority(&find_way(spec).await?.url);
     match http::get(&authority, "/json/protocol", LOOK_UP).await {
         Ok(answer) if answer.status == 200 => Ok(answer.body),
         _ => Err(StartError {
@@ -115,12 +139,18 @@ pub(crate) async fn protocol(spec: &AttachSpec) -> Result<Bytes, StartError> {
     }
 }
 
-async fn socket_url(spec: &AttachSpec) -> Result<String, StartError> {
+/// How to reach a browser's socket, and how long its answer may take.
+struct Way {
+    url: String,
+    within: Duration,
+}
+
+async fn find_way(spec: &AttachSpec) -> Result<Way, StartError> {
     if let Some(profile) = &spec.profile_dir
         && let Some(url) = launch::active_port_url(profile)
     {
         // Chrome writes a new port and path whenever it starts.
-        return Ok(url);
+        return Ok(Way { url, within: CONSENT });
     }
     let address = Address::parse(&spec.url).map_err(|error| StartError {
         code: "bad_address",
@@ -128,24 +158,19 @@ async fn socket_url(spec: &AttachSpec) -> Result<String, StartError> {
         hint: error.hint().to_owned(),
     })?;
     match address {
-        Address::Socket(url) => Ok(url),
+        Address::Socket(url) => Ok(Way { url, within: CONSENT }),
         Address::Http(authority) => look_up(&authority).await,
     }
 }
 
-async fn look_up(authority: &str) -> Result<String, StartError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Version {
-        web_socket_debugger_url: String,
-    }
+async fn look_up(authority: &str) -> Result<Way, StartError> {
     let answer = http::get(authority, "/json/version", LOOK_UP)
         .await
         .map_err(|error| unreachable(authority, &error.to_string()))?;
     if answer.status == 404
         && let Some(path) = consent_path(authority).await
     {
-        return Ok(format!("ws://{authority}{path}"));
+        return Ok(Way { url: format!("ws://{authority}{path}"), within: CONSENT });
     }
     let version: Version = serde_json::from_slice(&answer.body).map_err(|_| StartError {
         code: "not_cdp",
@@ -155,12 +180,11 @@ async fn look_up(authority: &str) -> Result<String, StartError> {
         ),
         hint: "start the browser with --remote-debugging-port=PORT and give that port".to_owned(),
     })?;
-    // The browser names itself as it was asked; the path is what matters.
-    let path = version.web_socket_debugger_url.split_once("/devtools/").map(|(_, path)| path.to_owned());
-    match path {
-        Some(path) => Ok(format!("ws://{authority}/devtools/{path}")),
-        None => Ok(version.web_socket_debugger_url),
-    }
+    let url = match version.path() {
+        Some(path) => format!("ws://{authority}{path}"),
+        None => version.web_socket_debugger_url,
+    };
+    Ok(Way { url, within: LOOK_UP })
 }
 
 /// Chrome in consent mode answers 404 on `/json`; the path is in its profile.
@@ -169,10 +193,10 @@ async fn consent_path(authority: &str) -> Option<String> {
     find_running().await.into_iter().find(|browser| browser.port == port)?.ws_path
 }
 
-fn not_attached(spec: &AttachSpec, error: &DialError) -> StartError {
+fn not_attached(way: &Way, error: &DialError) -> StartError {
     let (code, hint) = match error {
         DialError::Unreachable { address, .. } => return unreachable(address, &error.to_string()),
-        DialError::TimedOut { .. } if spec.profile_dir.is_some() => {
+        DialError::TimedOut { .. } if way.within == CONSENT => {
             ("no_consent", "allow the connection in the window that Chrome shows, then try again")
         }
         DialError::TimedOut { .. } => {
@@ -187,6 +211,8 @@ fn not_attached(spec: &AttachSpec, error: &DialError) -> StartError {
 }
 
 fn unreachable(address: &str, why: &str) -> StartError {
+    // The system's number says nothing that its words do not.
+    let why = why.split(" (os error").next().unwrap_or(why);
     StartError {
         code: "unreachable",
         message: format!("no browser can be reached at {address}: {why}"),

@@ -19,8 +19,8 @@ use crate::{Backends, Transport, running, socket};
 const ENOUGH_SHARED_MEMORY: u64 = 256 << 20;
 
 /// `/org.chromium.Chromium.AbCdEf/SingletonSocket`, and what a path of a socket may have in all.
-const SOCKET_BELOW: usize = 46;
-const LONGEST_SOCKET: usize = 103;
+const SOCKET_BELOW: usize = 45;
+const LONGEST_SOCKET: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
 pub(crate) const PIPE_FLAG: &str = "--remote-debugging-pipe";
 pub(crate) const PORT_FLAG: &str = "--remote-debugging-port=0";
@@ -106,9 +106,12 @@ impl Backends {
             // Crash reports of a throw-away browser have no business in the user's own configuration.
             command.env("CHROME_CONFIG_HOME", profile);
         }
-        if spec.profile.is_none() && profile.as_os_str().len() + SOCKET_BELOW <= LONGEST_SOCKET {
-            // What it leaves in its temporary directory after a crash then goes with the profile.
-            command.env("TMPDIR", profile);
+        // What it leaves in its temporary directory after a crash then goes with the profile.
+        let own = profile.to_owned();
+        let dirs =
+            [spec.profile.is_none().then_some(own), Some(std::env::temp_dir()), Some(PathBuf::from("/tmp"))];
+        if let Some(dir) = dirs.into_iter().flatten().find(|dir| has_room_for_socket(dir)) {
+            command.env("TMPDIR", dir);
         }
         command
     }
@@ -214,6 +217,10 @@ fn spawn_with_port(mut command: Command, profile: &Path) -> io::Result<(Child, O
 pub(crate) fn active_port_url(profile: &Path) -> Option<String> {
     let (port, path) = running::read_active_port(&ThisMachine, profile)?;
     path.map(|path| format!("ws://127.0.0.1:{port}{path}"))
+}
+
+fn has_room_for_socket(dir: &Path) -> bool {
+    dir.is_dir() && dir.as_os_str().len() + SOCKET_BELOW <= LONGEST_SOCKET
 }
 
 fn not_spawned(program: &str, error: &io::Error) -> StartError {

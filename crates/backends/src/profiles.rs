@@ -87,6 +87,7 @@ fn short_id() -> io::Result<String> {
 
 /// Removes a profile. Children of the browser may still be writing, so it tries for a while.
 pub(crate) async fn remove(profile: PathBuf) {
+    remove_singleton(&profile);
     for _ in 0..40 {
         let dir = profile.clone();
         let result = tokio::task::spawn_blocking(move || fs::remove_dir_all(dir)).await;
@@ -98,6 +99,25 @@ pub(crate) async fn remove(profile: PathBuf) {
         }
     }
     tracing::warn!("{} could not be removed", profile.display());
+}
+
+/// A browser that crashed leaves the directory of its singleton socket where it was, in some temporary
+/// directory; a link in the profile leads there.
+fn remove_singleton(profile: &Path) {
+    let Ok(socket) = fs::read_link(profile.join("SingletonSocket")) else { return };
+    let Some(dir) =
+        socket.parent().filter(|_| socket.file_name().is_some_and(|name| name == "SingletonSocket"))
+    else {
+        return;
+    };
+    // Only a directory that looks as Chromium's and Chrome's do: com.google.Chrome.AbCdEf.
+    let name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let parts: Vec<&str> = name.split('.').collect();
+    let is_theirs = matches!(parts[..], ["org" | "com", _, _, random] if random.len() == 6);
+    let is_plain = fs::symlink_metadata(dir).is_ok_and(|metadata| metadata.is_dir());
+    if is_theirs && is_plain {
+        let _ = fs::remove_dir_all(dir);
+    }
 }
 
 /// Removes what hubs that were killed have left in `temporary`. Returns how many runs there were.
@@ -118,6 +138,9 @@ pub async fn sweep(temporary: &Path) -> io::Result<usize> {
         for pid in left_behind(&run) {
             tracing::warn!(pid, "ending a browser that an earlier hub left");
             end_left_behind(pid);
+        }
+        for profile in fs::read_dir(&run).into_iter().flatten().flatten() {
+            remove_singleton(&profile.path());
         }
         remove(run).await;
         swept += 1;

@@ -21,6 +21,10 @@ use crate::{paths, port_holder, serve};
 
 /// A hub that is well answers in milliseconds.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// How long a browser may take to end, at each request.
+const TO_LEAVE: Duration = Duration::from_secs(3);
+/// How long a browser that has let go of its link may take to exit.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -202,16 +206,23 @@ async fn launch(backends: &Backends, config: &Config) -> Result<(String, Duratio
     let started = backends.start("doctor", &spec).await?;
     let router = Router::start(started.link, Limits::default());
     let mut process = started.process.ok_or_else(|| Failure::new(exit::FAILED, "doctor", "no process"))?;
-    let answered = tokio::select! {
-        version = router.call::<Value>("Browser.getVersion", json!({}), config.launch_timeout) => {
-            version.map_err(|error| Failure::new(exit::NOT_STARTED, "not_ready", error.to_string()))
-        }
-        exit = process.exited() => Err(process.explain(&exit).into()),
+    let asked = router.call::<Value>("Browser.getVersion", json!({}), config.launch_timeout).await;
+    let answered = match asked {
+        Ok(version) => Ok(version),
+        // Mostly the link ends a moment before the process, which then says why.
+        Err(error) => match tokio::time::timeout(LAST_WORDS, process.exited()).await {
+            Ok(exit) => Err(process.explain(&exit).into()),
+            Err(_) => Err(Failure::new(exit::NOT_STARTED, "not_ready", error.to_string())),
+        },
     };
     let took = begun.elapsed();
+    if answered.is_ok() && router.call::<Value>("Browser.close", json!({}), TO_LEAVE).await.is_ok() {
+        // It then removes its own files, also those outside the profile.
+        let _ = tokio::time::timeout(TO_LEAVE, process.exited()).await;
+    }
     router.close("checked");
     process.terminate();
-    let _ = tokio::time::timeout(Duration::from_secs(3), process.exited()).await;
+    let _ = tokio::time::timeout(TO_LEAVE, process.exited()).await;
     process.kill();
     process.exited().await;
     process.clean_up().await;

@@ -37,7 +37,7 @@ pub(super) fn of(context: &Context<'_>, state: &State, name: &str) -> Result<End
         let (name, port, needs_token) = (name.to_owned(), browser.port, browser.needs_token);
         return Ok(Endpoint { name, port, endpoint, ws_endpoint, needs_token });
     }
-    registry::check_name(name).map_err(|error| Failure::new(exit::USAGE, "bad_name", error.to_string()))?;
+    registry::check_name(name)?;
     let browser = context.block_on(async { Api::new(state).define(name).await })?;
     let BrowserStatus { name, port, endpoint, ws_endpoint, needs_token, .. } = browser;
     Ok(Endpoint { name, port, endpoint, ws_endpoint, needs_token })

@@ -6,7 +6,7 @@ use std::path::Path;
 use bowline_backends::detect::BrowserKind;
 use bowline_doors::control::{BrowserStatus, LaunchRequest};
 use bowline_hub::backend::{DISPLAY_VARIABLES, LaunchSpec, Spec};
-use bowline_hub::registry::DEFAULT;
+use bowline_hub::registry::{self, DEFAULT};
 
 use super::Context;
 use crate::api::Api;
@@ -26,6 +26,8 @@ pub(super) fn restart(context: &Context<'_>, name: &str) -> Result<(), Failure> 
 }
 
 pub(super) fn launch(context: &Context<'_>, name: &str, request: LaunchRequest) -> Result<(), Failure> {
+    // Before it becomes part of a path.
+    registry::check_name(name)?;
     let state = context.hub()?;
     let browser = context.block_on(async { Api::new(&state).launch(name, &request).await })?;
     context.output.result(&browser, text);

@@ -2,7 +2,7 @@
 
 use bowline_doors::control::BrowserStatus;
 use bowline_hub::Life;
-use bowline_hub::registry::DEFAULT;
+use bowline_hub::registry::{self, DEFAULT};
 use serde::Serialize;
 
 use super::Context;
@@ -22,6 +22,7 @@ enum Stopped {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &StopArgs) -> Result<(), Failure> {
+    registry::check_name(&args.name)?;
     let Some(state) = context.running_hub()? else {
         context
             .output

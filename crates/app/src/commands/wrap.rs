@@ -3,6 +3,7 @@
 //! While the command runs, the hub is held: it does not leave for idleness, and one that died is
 //! started again, so that the endpoint the command was given stays good.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io;
 use std::process::{ExitCode, ExitStatus};
@@ -53,7 +54,7 @@ pub(super) fn run(context: &Context<'_>, args: WrapArgs) -> Result<ExitCode, Fai
         let child = command.spawn().map_err(|error| not_started(&args.command[0], &error))?;
         let status = tokio::select! {
             status = attend(child, signals) => status,
-            () = hold(context, state) => std::future::pending().await,
+            never = hold(context, state) => match never {},
         };
         let status = status.map_err(|error| Failure::io("the command could not be waited for", &error))?;
         Ok(ExitCode::from(code_of(status)))
@@ -104,11 +105,12 @@ fn is_in_foreground() -> bool {
     true
 }
 
-/// Keeps the hub for as long as this is polled. Ends when the hub leaves on purpose.
-async fn hold(context: &Context<'_>, mut state: State) {
+/// Keeps the hub for as long as this is polled. When the hub has left on purpose there is nothing to
+/// hold any more, but it must not end the wait for the child.
+async fn hold(context: &Context<'_>, mut state: State) -> Infallible {
     loop {
         match held_until_end(&state).await {
-            End::OnPurpose => return,
+            End::OnPurpose => std::future::pending().await,
             End::Died => {}
         }
         // Starting a hub waits for locks and a process; the child must not be left unattended.
