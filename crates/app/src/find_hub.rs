@@ -116,7 +116,7 @@ fn start(paths: &Paths) -> Result<(), Failure> {
     let mut child = command.spawn().map_err(|error| Failure::io("the hub could not be started", &error))?;
     let Some(stdout) = child.stdout.take() else { return Err(mute_hub(paths)) };
     let (tell, told) = mpsc::sync_channel(1);
-    std::thread::spawn(move || {
+    let attendant = std::thread::spawn(move || {
         let mut line = String::new();
         let read = BufReader::new(stdout).read_line(&mut line).map(|_| line);
         // Nobody listens any more if it took too long.
@@ -131,6 +131,8 @@ fn start(paths: &Paths) -> Result<(), Failure> {
     match serde_json::from_str(&line) {
         Ok(Announcement::Ready { .. }) => Ok(()),
         Ok(Announcement::Failed { code, message, hint, exit }) => {
+            // It has said its last; whoever looks after us must not still find it.
+            let _ = attendant.join();
             Err(Failure::new(exit, &code, message).hint(hint.unwrap_or_default()))
         }
         Err(_) => Err(mute_hub(paths)),
