@@ -19,7 +19,7 @@ use std::time::Duration;
 use bowline_wire::reply;
 use bowline_wire::{BrowserMessage, TargetId};
 use bytes::Bytes;
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{FutureExt, SinkExt, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{oneshot, watch};
@@ -33,6 +33,7 @@ pub use client::{CdpClient, ClientId};
 pub use outbox::{CloseReason, Outbox};
 use table::{OwnCall, Table};
 use upstream::Upstream;
+use vigil::{Burst, Pacer};
 
 /// Bounds that keep one client from harming the others.
 #[derive(Debug, Clone)]
@@ -89,6 +90,8 @@ struct Shared {
     born: Instant,
     /// Milliseconds after `born` at which the browser was last heard.
     heard: AtomicU64,
+    /// The same for the last command of a client.
+    last_command: AtomicU64,
     /// Milliseconds after `born` at which a client asked the browser to close; zero if none has.
     close_requested: AtomicU64,
     may_be_closed: bool,
@@ -107,6 +110,7 @@ impl Router {
             tasks: TaskTracker::new(),
             born: Instant::now(),
             heard: AtomicU64::new(0),
+            last_command: AtomicU64::new(0),
             close_requested: AtomicU64::new(0),
             may_be_closed: link.may_be_closed,
         });
@@ -238,36 +242,59 @@ impl Shared {
 }
 
 async fn read(shared: Arc<Shared>, mut reader: LinkReader) {
+    let mut pacer = Pacer::new();
     let reason = loop {
-        let next = tokio::select! {
+        let first = tokio::select! {
             biased;
             () = shared.stop.cancelled() => return,
-            next = reader.next() => next,
+            first = reader.next() => first,
         };
-        match next {
-            Some(Ok(message)) => {
-                shared.heard.store(shared.now(), Ordering::Relaxed);
-                deliver(&shared, message);
+        shared.heard.store(shared.now(), Ordering::Relaxed);
+        // Everything that is there already is one burst.
+        let (mut burst, mut next) = (Burst::default(), Some(first));
+        let end = loop {
+            match next {
+                Some(Some(Ok(message))) => {
+                    burst.messages += 1;
+                    burst.bytes += message.len();
+                    burst.has_answer |= deliver(&shared, &message);
+                    next = reader.next().now_or_never();
+                }
+                Some(Some(Err(error))) => {
+                    break Some(format!("the connection to the browser broke: {error}"));
+                }
+                Some(None) => break Some("the browser closed the connection".to_owned()),
+                None => break None,
             }
-            Some(Err(error)) => break format!("the connection to the browser broke: {error}"),
-            None => break "the browser closed the connection".to_owned(),
+        };
+        if let Some(reason) = end {
+            break reason;
+        }
+        let last_command = Duration::from_millis(shared.now() - shared.last_command.load(Ordering::Relaxed));
+        if let Some(pause) = pacer.after(&burst, last_command) {
+            tokio::time::sleep(pause).await;
+        } else {
+            // A browser that never stops talking must not keep the others from being served.
+            tokio::task::yield_now().await;
         }
     };
     shared.end(&reason);
 }
 
-fn deliver(shared: &Arc<Shared>, message: Bytes) {
-    let Ok(text) = std::str::from_utf8(&message) else {
+/// Passes a message on. Tells whether it answers a command.
+fn deliver(shared: &Shared, message: &Bytes) -> bool {
+    let Ok(text) = std::str::from_utf8(message) else {
         tracing::warn!("the browser sent a message that is not UTF-8; dropped");
-        return;
+        return false;
     };
     let Some(envelope) = BrowserMessage::parse(text) else {
         tracing::warn!(bytes = text.len(), "the browser sent a message that is not CDP; dropped");
-        return;
+        return false;
     };
-    for command in shared.table().deliver(&message, text, &envelope) {
+    for command in shared.table().deliver(message, text, &envelope) {
         shared.upstream.push_own(command);
     }
+    envelope.id.is_some()
 }
 
 async fn write(shared: Arc<Shared>, mut writer: LinkWriter) {

@@ -44,6 +44,7 @@ impl CdpClient {
             Err(malformed) => return self.outbox.push(Bytes::from(malformed.reply())),
         };
         let body = command.body(&text);
+        self.router.0.last_command.store(self.router.0.now(), Ordering::Relaxed);
         let budget = self.router.0.upstream.reserve(body.len()).await;
         if matches!(&*command.method, "Browser.close" | "Browser.crash") {
             if !self.router.0.may_be_closed {

@@ -5,6 +5,7 @@
 //! (one or two per client) never wait, so that leaving and probing work even then.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -19,6 +20,8 @@ pub(super) struct Upstream {
     arrived: Notify,
     /// Told of each command of a client.
     pub(super) commanded: Notify,
+    /// How many there were.
+    pub(super) commands: AtomicU64,
     budget: Arc<Semaphore>,
     units: u32,
 }
@@ -33,7 +36,14 @@ impl Upstream {
     pub(super) fn new(bytes: usize) -> Self {
         let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).max(1);
         let budget = Arc::new(Semaphore::new(units as usize));
-        Self { queue: Mutex::default(), arrived: Notify::new(), commanded: Notify::new(), budget, units }
+        Self {
+            queue: Mutex::default(),
+            arrived: Notify::new(),
+            commanded: Notify::new(),
+            commands: AtomicU64::new(0),
+            budget,
+            units,
+        }
     }
 
     /// Waits for room for a message of `bytes`. One larger than the whole budget takes all of it.
@@ -44,6 +54,7 @@ impl Upstream {
 
     pub(super) fn push(&self, message: Outgoing, budget: OwnedSemaphorePermit) {
         self.enqueue(Queued { message, _budget: Some(budget) });
+        self.commands.fetch_add(1, Ordering::Relaxed);
         self.commanded.notify_one();
     }
 
