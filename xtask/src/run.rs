@@ -1,6 +1,6 @@
-//! `cargo xtask run`: from a machine that has only Rust to a running demo. Installs a browser if
-//! there is none, builds the release binary and lets `bowline demo` do the rest: it starts a hub of
-//! its own, in a temporary directory, and ends it again.
+//! `cargo xtask run`: from a machine that has only Rust to a running hub. Installs a browser if there is
+//! none, builds the release binary, starts the hub, and runs `bowline demo`, which uses a hub of its
+//! own beside it, in a temporary directory, so that its crash harms nobody.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -26,9 +26,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     browser::ensure(permission)?;
     steps::step("build", steps::cargo().args(["build", "--release", "-p", "bowline"]))?;
     let bowline = steps::bowline("release")?;
+    steps::step("hub", Command::new(&bowline).arg("status"))?;
     steps::step("demo", Command::new(&bowline).arg("demo").args(&args.demo))?;
     println!("\nThe binary is {}: copy it anywhere in your PATH.", bowline.display());
-    println!("`bowline endpoint` starts the hub and prints the URL that your CDP client connects to.");
+    println!("`bowline endpoint` prints the URL that your CDP client connects to; the hub leaves when idle.");
     println!("`bowline --help` lists the commands; README.md and docs/ explain them.");
     Ok(ExitCode::SUCCESS)
 }
