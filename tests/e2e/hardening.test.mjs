@@ -1,4 +1,4 @@
-// What a review found, so that it stays mended: rude clients, adopted processes, other people's browsers.
+// Rude clients, adopted processes, other people's browsers: none may harm the hub, nor it them.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';

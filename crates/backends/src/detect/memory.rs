@@ -20,13 +20,13 @@ pub(crate) struct MemoryMachine {
 
 impl MemoryMachine {
     pub(crate) fn linux() -> Self {
-        Self::new(Platform::Linux, "/home/ann/work")
+        Self::new(Platform::Linux, "/home/ann/src")
             .env("HOME", "/home/ann")
             .env("PATH", "/usr/bin:/home/ann/bin")
     }
 
     pub(crate) fn macos() -> Self {
-        Self::new(Platform::MacOs, "/Users/ann/work")
+        Self::new(Platform::MacOs, "/Users/ann/src")
             .env("HOME", "/Users/ann")
             .env("PATH", "/usr/bin:/opt/homebrew/bin")
     }

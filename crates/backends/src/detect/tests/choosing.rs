@@ -63,34 +63,34 @@ fn a_path_is_taken_as_it_is_and_its_kind_is_guessed() {
 #[test]
 fn a_relative_path_is_made_absolute() {
     let machine =
-        MemoryMachine::linux().program("/home/ann/work/out/chrome").program("/home/ann/work/my-browser");
-    assert_eq!(chosen(&machine, "out/chrome"), ("chrome", "/home/ann/work/out/chrome".to_owned()));
-    assert_eq!(chosen(&machine, "./out/chrome").1, "/home/ann/work/out/chrome");
-    assert_eq!(chosen(&machine, "my-browser").1, "/home/ann/work/my-browser");
+        MemoryMachine::linux().program("/home/ann/src/out/chrome").program("/home/ann/src/my-browser");
+    assert_eq!(chosen(&machine, "out/chrome"), ("chrome", "/home/ann/src/out/chrome".to_owned()));
+    assert_eq!(chosen(&machine, "./out/chrome").1, "/home/ann/src/out/chrome");
+    assert_eq!(chosen(&machine, "my-browser").1, "/home/ann/src/my-browser");
 }
 
 #[test]
 fn a_command_in_path_is_taken_before_a_file_in_the_working_directory() {
-    let machine = MemoryMachine::linux().program("/home/ann/bin/thorium").program("/home/ann/work/thorium");
+    let machine = MemoryMachine::linux().program("/home/ann/bin/thorium").program("/home/ann/src/thorium");
     assert_eq!(chosen(&machine, "thorium"), ("chromium", "/home/ann/bin/thorium".to_owned()));
 }
 
 #[test]
 fn a_word_for_a_kind_wins_over_a_file_of_that_name() {
-    let machine = chrome_and_chromium().program("/home/ann/work/chrome");
+    let machine = chrome_and_chromium().program("/home/ann/src/chrome");
     assert_eq!(chosen(&machine, "chrome").1, "/usr/bin/google-chrome");
 }
 
 #[test]
 fn a_macos_bundle_leads_to_the_program_inside() {
     let program = "/Users/ann/Desktop/Google Chrome Canary.app/Contents/MacOS/Google Chrome Canary";
-    let machine = MemoryMachine::macos().program(program).program("/Users/ann/work/X.app/Contents/MacOS/X");
+    let machine = MemoryMachine::macos().program(program).program("/Users/ann/src/X.app/Contents/MacOS/X");
     for bundle in
         ["/Users/ann/Desktop/Google Chrome Canary.app", "/Users/ann/Desktop/Google Chrome Canary.app/"]
     {
         assert_eq!(chosen(&machine, bundle), ("chrome-canary", program.to_owned()));
     }
-    assert_eq!(chosen(&machine, "X.app").1, "/Users/ann/work/X.app/Contents/MacOS/X");
+    assert_eq!(chosen(&machine, "X.app").1, "/Users/ann/src/X.app/Contents/MacOS/X");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn every_kind_has_an_install_hint_on_every_platform() {
 #[test]
 fn a_path_that_is_no_file_is_named_in_full() {
     let machine = MemoryMachine::linux().program("/srv/browser/chrome");
-    for (wanted, path) in [("/srv/browser", "/srv/browser"), ("out/chrome", "/home/ann/work/out/chrome")] {
+    for (wanted, path) in [("/srv/browser", "/srv/browser"), ("out/chrome", "/home/ann/src/out/chrome")] {
         let error = refused(&machine, wanted);
         assert_eq!(error, ChooseError::NotAFile { path: PathBuf::from(path) });
         assert_eq!(error.to_string(), format!("browser \"{path}\" is not a file"));
@@ -176,7 +176,7 @@ fn a_path_that_is_no_file_is_named_in_full() {
 
 #[test]
 fn a_file_that_cannot_be_executed_is_refused_with_the_command_to_change_that() {
-    let machine = MemoryMachine::linux().text("/srv/chrome", "").text("/home/ann/work/notes", "");
+    let machine = MemoryMachine::linux().text("/srv/chrome", "").text("/home/ann/src/notes", "");
     let error = refused(&machine, "/srv/chrome");
     assert_eq!(error, ChooseError::NotExecutable { path: PathBuf::from("/srv/chrome") });
     assert_eq!(error.to_string(), "browser \"/srv/chrome\" is not executable");
