@@ -28,6 +28,11 @@ pub(crate) async fn handle(State(door): State<Arc<Door>>, mut request: Request) 
     let path = request.uri().path().to_owned();
     let query = request.uri().query().map(str::to_owned);
     let route = Route::parse(&path);
+    if route.rest == "/" && route.token.is_none() {
+        // Chromium has an empty page here; a person who looks gets a word.
+        return format!("bowline {}: a CDP endpoint. Try /json/version.\n", door.hub.version())
+            .into_response();
+    }
     let Some(wish) = Wish::of(route.rest) else { return StatusCode::NOT_FOUND.into_response() };
     let name = route.browser.unwrap_or(&door.browser);
     let Ok(browser) = door.hub.browser(name) else {
