@@ -8,6 +8,7 @@
 mod client;
 mod outbox;
 mod release;
+mod session;
 mod table;
 mod upstream;
 mod vigil;

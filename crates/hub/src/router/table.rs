@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::outbox::{CloseReason, Outbox};
 use super::release::{Hold, Release, Releases};
+use super::session::{Attaches, Pending, Session, attaches, wants_flat};
 use super::{ClientId, Entry};
 use crate::backend::Outgoing;
 
@@ -29,44 +30,6 @@ struct Client {
     outbox: Arc<Outbox>,
     root: SessionId,
     entry: Entry,
-}
-
-struct Session {
-    client: ClientId,
-    parent: Option<SessionId>,
-    target: Option<TargetId>,
-    /// Unanswered commands by id. A client may use an id twice; Chromium answers twice.
-    pending: HashMap<i32, Pending>,
-    /// Whether what attaches by itself below this session is a flat session, as it last asked for.
-    auto_attaches_flat: bool,
-}
-
-impl Session {
-    fn new(client: ClientId, parent: Option<SessionId>, target: Option<TargetId>) -> Self {
-        Self { client, parent, target, pending: HashMap::new(), auto_attaches_flat: true }
-    }
-
-    /// Whether a session for `target` that has just appeared below this one is flat. Others are spoken
-    /// to through their parent, and their ids mean nothing in an envelope.
-    fn child_is_flat(&self, target: &TargetId) -> bool {
-        let asked = self.pending.values().find_map(|pending| match &pending.attaches {
-            Some(Attaches::Target { target_id, flatten }) if target_id == target => Some(*flatten),
-            _ => None,
-        });
-        asked.unwrap_or(self.auto_attaches_flat)
-    }
-}
-
-#[derive(Default)]
-struct Pending {
-    count: u32,
-    /// The answer names a new session of the same client.
-    attaches: Option<Attaches>,
-}
-
-enum Attaches {
-    Browser,
-    Target { target_id: TargetId, flatten: bool },
 }
 
 /// What waits for the answer to a command of the hub itself.
@@ -370,32 +333,6 @@ impl Table {
     /// Dropping the senders tells the callers.
     pub(super) fn drop_own_calls(&mut self) {
         self.own.clear();
-    }
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct AttachParams {
-    target_id: Option<TargetId>,
-    flatten: bool,
-}
-
-fn attach_params(params: Option<&str>) -> AttachParams {
-    params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default()
-}
-
-fn wants_flat(params: Option<&str>) -> bool {
-    attach_params(params).flatten
-}
-
-fn attaches(command: &Command<'_>) -> Option<Attaches> {
-    match &*command.method {
-        "Target.attachToBrowserTarget" => Some(Attaches::Browser),
-        "Target.attachToTarget" => {
-            let AttachParams { target_id, flatten } = attach_params(command.params);
-            target_id.map(|target_id| Attaches::Target { target_id, flatten })
-        }
-        _ => None,
     }
 }
 
