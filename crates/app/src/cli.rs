@@ -1,6 +1,16 @@
 //! The command line: one definition feeds the parser, the help and the completions.
 
+mod history;
+mod since;
+mod status;
+
 use clap::{Args, Parser, Subcommand};
+
+pub(crate) use history::{
+    BodyArgs, CdpArgs, ClearArgs, ConsoleArgs, EvalArgs, HarArgs, ListArgs, NetworkArgs, PlaceArgs, TabsArgs,
+};
+pub(crate) use since::Since;
+pub(crate) use status::Outcome;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -8,12 +18,16 @@ Examples:
   bowline launch work --profile work    a second browser that keeps its logins
   bowline wrap -- npx @playwright/mcp --cdp-endpoint {cdp_endpoint}
   bowline status                        what runs, and who is connected
+  bowline console -f                    what its pages logged, and log now
+  bowline eval 'document.title'         a value, from the current tab
 
 Exit codes:
   0  done                     4  the browser did not start or cannot be reached
   1  failed                   5  the hub did not start or cannot be reached
   2  wrong usage or config    6  no browser of that name
-  3  no browser is installed  `wrap` exits as its command does (128+n for signal n)";
+  3  no browser is installed  7  nothing matched: no such tab, request or record
+  8  timed out                9  the page threw an exception
+  `wrap` exits as its command does (128+n for signal n)";
 
 #[derive(Debug, Parser)]
 #[command(name = "bowline", version, about, after_help = AFTER_HELP, max_term_width = 100)]
@@ -77,6 +91,74 @@ Examples:
   CDP={cdp_ws} bowline wrap --browser work -- node script.js"
     )]
     Wrap(WrapArgs),
+    /// List the tabs of a browser, and how much is remembered of each
+    #[command(after_help = "Starts no browser. INDEX, ID, and parts of TITLE and URL name a tab elsewhere.
+
+Examples:
+  bowline tabs
+  bowline tabs --all                      closed ones and workers too
+  bowline tabs --port 9222                of a Chrome that somebody else started")]
+    Tabs(TabsArgs),
+    /// Show what the pages logged, and what they log from now on
+    #[command(after_help = "Times are UTC. Below `--- new ---` is what came after the first look from this
+terminal; BOWLINE_CLIENT=NAME makes it a look of somebody else.
+
+Examples:
+  bowline console                         all that is remembered, of all tabs
+  bowline console 2 --level warn          warnings and errors of the second tab
+  bowline console -f --grep 'timeout|ECONN'
+  bowline console --since 10m --json | jq '.data.messages[].text'")]
+    Console(ConsoleArgs),
+    /// Show the requests of the pages, and those that they make from now on
+    #[command(after_help = "Times are UTC. Secrets in headers are hidden, unless --reveal is given.
+
+Examples:
+  bowline network                         all that is remembered, of all tabs
+  bowline network --status 4xx,5xx,failed
+  bowline network current -f --type fetch,xhr
+  bowline network --url '/api/' --method POST -v
+  bowline network --ndjson | jq -r 'select(.duration > 500) | .url'")]
+    Network(Box<NetworkArgs>),
+    /// Print the body of a response
+    #[command(after_help = "Examples:
+  bowline body 123                        of the request #123
+  bowline body 123 | jq .
+  bowline body 124 -o logo.png")]
+    Body(BodyArgs),
+    /// Print the value of a JavaScript expression; promises are awaited
+    #[command(after_help = "A string is printed as it is, other values as a console shows them.
+
+Examples:
+  bowline eval 'document.title'
+  bowline eval 2 'await fetch(\"/api\").then(r => r.status)'
+  bowline eval --file script.js
+  echo 'location.href' | bowline eval -
+  bowline eval --json 'performance.timing' | jq .data.value")]
+    Eval(EvalArgs),
+    /// Send a CDP command and print its result
+    #[command(after_help = "Commands of Browser, Target, SystemInfo and Tethering go to the browser, all
+others to a tab.
+
+Examples:
+  bowline cdp Page.reload
+  bowline cdp Page.navigate '{\"url\": \"https://example.com\"}' --tab 2
+  bowline cdp Browser.getVersion
+  echo '{\"expression\": \"1+1\"}' | bowline cdp Runtime.evaluate -")]
+    Cdp(CdpArgs),
+    /// Write the requests as an HTTP archive (HAR)
+    #[command(after_help = "Secrets in headers are hidden, unless --reveal is given.
+
+Examples:
+  bowline har -o session.har
+  bowline har current --bodies -o page.har
+  bowline har | jq '.log.entries | length'")]
+    Har(HarArgs),
+    /// Forget what was recorded
+    #[command(after_help = "Examples:
+  bowline clear                           console and requests of all tabs
+  bowline clear current --console
+  bowline clear --network")]
+    Clear(ClearArgs),
     /// Check everything that Bowline needs and say how to mend it
     #[command(after_help = "Examples:\n  bowline doctor\n  bowline doctor --json")]
     Doctor,

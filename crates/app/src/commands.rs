@@ -1,15 +1,24 @@
 //! One file per command; this one decides which runs and gives it what it needs.
 
 mod attach;
+mod body;
 mod browsers;
+mod cdp;
+mod clear;
 mod config;
+mod console;
 mod demo;
 mod doctor;
 mod endpoint;
+mod eval;
+mod har;
+mod history;
 mod launch;
+mod network;
 mod shutdown;
 mod status;
 mod stop;
+mod tabs;
 mod wrap;
 
 use std::process::ExitCode;
@@ -18,13 +27,17 @@ use bowline_hub::statefile::State;
 use clap::CommandFactory;
 use serde_json::json;
 
+use crate::api::NO_HUB;
 use crate::cli::{Cli, Command, ServeArgs};
-use crate::config::{Loaded, Overrides};
-use crate::failure::Failure;
+use crate::config::{Config, Loaded, Overrides};
+use crate::failure::{Failure, exit};
 use crate::output::{Output, WARN};
 use crate::paths::Paths;
 use crate::serve::{self, Mode};
 use crate::{config as settings, find_hub};
+
+/// The code of the failure to find a hub where none may be started.
+pub(crate) const NO_AUTOSTART: &str = "no_autostart";
 
 /// What most commands need.
 pub(crate) struct Context<'a> {
@@ -33,9 +46,27 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The hub; started if none runs.
+    /// The hub; started if none runs, unless the configuration says not to.
     pub(crate) fn hub(&self) -> Result<State, Failure> {
+        if let Some(state) = self.running_hub()? {
+            return Ok(state);
+        }
+        // Read only now: a command that finds a hub is not slowed down by it.
+        if !self.load_config(&Overrides::default())?.config.autostart {
+            return Err(Failure::new(exit::NO_HUB, NO_AUTOSTART, "no hub runs, and `hub.autostart` is off")
+                .hint("start one with `bowline serve`"));
+        }
         find_hub::running_or_started(&self.paths, *self.output)
+    }
+
+    /// Does what waits for locks and processes, such as `hub`, while what else is polled goes on.
+    pub(crate) async fn meanwhile<T: Send + 'static>(
+        &self,
+        work: fn(&Context<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let (paths, output) = (self.paths.clone(), *self.output);
+        let done = tokio::task::spawn_blocking(move || work(&Context { paths, output: &output })).await;
+        done.unwrap_or_else(|_| Err(Failure::new(exit::NO_HUB, NO_HUB, "the hub could not be looked for")))
     }
 
     pub(crate) fn running_hub(&self) -> Result<Option<State>, Failure> {
@@ -49,6 +80,14 @@ impl Context<'_> {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Ok(settings::load(file, variables, flags)?)
+    }
+
+    /// The configuration, or the defaults if it cannot be read; why not was said already.
+    pub(crate) fn config_or_defaults(&self) -> Result<Config, Failure> {
+        match self.load_config(&Overrides::default()) {
+            Ok(loaded) => Ok(loaded.config),
+            Err(_) => Ok(settings::load(None, [], &Overrides::default())?.config),
+        }
     }
 
     /// Runs what waits for the network, on one thread. When the result is there, nothing else is waited
@@ -81,6 +120,14 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Restart(args) => launch::restart(&context, &args.name)?,
         Command::Endpoint(args) => endpoint::run(&context, &args)?,
         Command::Wrap(args) => return wrap::run(&context, args),
+        Command::Tabs(args) => tabs::run(&context, &args)?,
+        Command::Console(args) => return console::run(&context, &args),
+        Command::Network(args) => return network::run(&context, &args),
+        Command::Body(args) => body::run(&context, &args)?,
+        Command::Eval(args) => eval::run(&context, &args)?,
+        Command::Cdp(args) => cdp::run(&context, &args)?,
+        Command::Har(args) => har::run(&context, &args)?,
+        Command::Clear(args) => clear::run(&context, &args)?,
         Command::Doctor => return doctor::run(&context),
         Command::Shutdown => shutdown::run(&context)?,
         Command::Demo(args) => demo::run(&context, &args)?,

@@ -25,6 +25,7 @@ pub(crate) use error::ConfigError;
 pub(crate) use example::example;
 pub(crate) use file::read_file;
 pub(crate) use settings::{Origin, Row};
+pub(crate) use units::parse_duration;
 pub(crate) use value::{NoSandbox, Transport};
 
 use keys::{BROWSERS, KEYS, join};
@@ -43,6 +44,7 @@ pub(crate) struct Config {
     pub(crate) headless: bool,
     pub(crate) no_sandbox: NoSandbox,
     pub(crate) args: Vec<String>,
+    pub(crate) autostart: bool,
     pub(crate) launch_timeout: Duration,
     pub(crate) launch_transport: Transport,
     pub(crate) stop_timeout: Duration,
@@ -53,7 +55,40 @@ pub(crate) struct Config {
     pub(crate) max_message: usize,
     pub(crate) max_quick_deaths: u32,
     pub(crate) cooldown: Duration,
+    pub(crate) recorder: RecorderConfig,
+    pub(crate) reconnect: ReconnectConfig,
+    pub(crate) rate_limit: u32,
     pub(crate) browsers: BTreeMap<String, BrowserConfig>,
+}
+
+/// What is remembered, and for how long.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct RecorderConfig {
+    pub(crate) enabled: bool,
+    pub(crate) max_console: usize,
+    pub(crate) max_requests: usize,
+    pub(crate) max_console_bytes: usize,
+    pub(crate) max_network_bytes: usize,
+    pub(crate) max_text: usize,
+    pub(crate) max_frames: usize,
+    pub(crate) max_body: usize,
+    pub(crate) body_buffer: usize,
+    pub(crate) persist: bool,
+    pub(crate) keep_closed: Duration,
+    pub(crate) max_bytes: usize,
+    /// Zero means never.
+    pub(crate) dialog_timeout: Duration,
+    pub(crate) dialog_timeout_headed: Duration,
+}
+
+/// How connections are looked after.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ReconnectConfig {
+    pub(crate) health_interval: Duration,
+    pub(crate) suspicious_interval: Duration,
+    pub(crate) attempts: u32,
+    pub(crate) backoff: Duration,
+    pub(crate) max_idle: Duration,
 }
 
 /// A browser predefined by a `[browsers.NAME]` table. What is None follows the `Config`.
@@ -68,6 +103,7 @@ pub(crate) struct BrowserConfig {
     pub(crate) port: Option<u16>,
     /// The endpoint of a browser somebody else runs; then of the others only `port` can be set.
     pub(crate) attach: Option<String>,
+    pub(crate) recorded: Option<bool>,
 }
 
 /// A valid configuration with what there is to say about it.
@@ -121,6 +157,7 @@ impl Config {
             headless: required(settings, "headless"),
             no_sandbox: required(settings, "no_sandbox"),
             args: required(settings, "args"),
+            autostart: required(settings, "hub.autostart"),
             launch_timeout: required(settings, "launch.timeout"),
             launch_transport: required(settings, "launch.transport"),
             stop_timeout: required(settings, "stop.timeout"),
@@ -131,6 +168,30 @@ impl Config {
             max_message: required(settings, "cdp.max_message"),
             max_quick_deaths: required(settings, "restart.max_quick_deaths"),
             cooldown: required(settings, "restart.cooldown"),
+            recorder: RecorderConfig {
+                enabled: required(settings, "recorder.enabled"),
+                max_console: count(settings, "recorder.max_console"),
+                max_requests: count(settings, "recorder.max_requests"),
+                max_console_bytes: required(settings, "recorder.max_console_bytes"),
+                max_network_bytes: required(settings, "recorder.max_network_bytes"),
+                max_text: required(settings, "recorder.max_text"),
+                max_frames: count(settings, "recorder.max_frames"),
+                max_body: required(settings, "recorder.max_body"),
+                body_buffer: required(settings, "recorder.body_buffer"),
+                persist: required(settings, "history.persist"),
+                keep_closed: required(settings, "history.keep_closed"),
+                max_bytes: required(settings, "history.max_bytes"),
+                dialog_timeout: required(settings, "dialogs.timeout"),
+                dialog_timeout_headed: required(settings, "dialogs.timeout_headed"),
+            },
+            reconnect: ReconnectConfig {
+                health_interval: required(settings, "connections.health_interval"),
+                suspicious_interval: required(settings, "connections.suspicious_interval"),
+                attempts: required(settings, "connections.reconnect_attempts"),
+                backoff: required(settings, "connections.reconnect_backoff"),
+                max_idle: required(settings, "connections.max_idle"),
+            },
+            rate_limit: required(settings, "api.rate_limit"),
             browsers: browsers
                 .map(|name| (name.to_owned(), BrowserConfig::from_settings(settings, name)))
                 .collect(),
@@ -149,8 +210,13 @@ impl BrowserConfig {
             args: settings.get(&join(&table, "args")).unwrap_or_default(),
             port: settings.get(&join(&table, "port")),
             attach: settings.get(&join(&table, "attach")),
+            recorded: settings.get(&join(&table, "recorder.enabled")),
         }
     }
+}
+
+fn count(settings: &Settings, key: &str) -> usize {
+    required::<u32>(settings, key) as usize
 }
 
 /// A key of the table always has a value, as its default is one. That the types here and there agree

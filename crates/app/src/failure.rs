@@ -5,6 +5,8 @@ use std::io;
 use bowline_hub::backend::StartError;
 use bowline_hub::registry::BadName;
 use clap::error::ErrorKind;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::config::ConfigError;
 
@@ -16,6 +18,9 @@ pub(crate) mod exit {
     pub(crate) const NOT_STARTED: u8 = 4;
     pub(crate) const NO_HUB: u8 = 5;
     pub(crate) const NO_SUCH_NAME: u8 = 6;
+    pub(crate) const NOTHING_MATCHED: u8 = 7;
+    pub(crate) const TIMED_OUT: u8 = 8;
+    pub(crate) const PAGE_THREW: u8 = 9;
     pub(crate) const NOT_EXECUTABLE: u8 = 126;
     pub(crate) const NOT_FOUND: u8 = 127;
 }
@@ -26,15 +31,45 @@ pub(crate) struct Failure {
     pub(crate) code: String,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// What some errors say beside that.
+    pub(crate) details: Option<Box<Details>>,
+}
+
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Details {
+    /// The tabs that could have been meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) candidates: Vec<Candidate>,
+    /// What the browser said to a CDP command: code and message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cdp: Option<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Candidate {
+    pub(crate) index: Option<usize>,
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) url: String,
 }
 
 impl Failure {
     pub(crate) fn new(exit: u8, code: &str, message: impl Into<String>) -> Self {
-        Self { exit, code: code.to_owned(), message: message.into(), hint: None }
+        Self { exit, code: code.to_owned(), message: message.into(), hint: None, details: None }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(exit::USAGE, "usage", message)
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into()).filter(|hint| !hint.is_empty());
+        self
+    }
+
+    pub(crate) fn details(mut self, details: Details) -> Self {
+        self.details = (details != Details::default()).then(|| Box::new(details));
         self
     }
 
@@ -54,7 +89,11 @@ fn exit_for(code: &str) -> u8 {
         "no_browser" => exit::NO_BROWSER,
         "no_such_browser" => exit::NO_SUCH_NAME,
         "bad_name" | "bad_request" | "bad_address" | "bad_profile" => exit::USAGE,
-        "not_saved" | "port_taken" => exit::FAILED,
+        "no_such_tab" | "ambiguous_tab" | "no_such_request" => exit::NOTHING_MATCHED,
+        "timeout" => exit::TIMED_OUT,
+        "page_threw" => exit::PAGE_THREW,
+        "not_saved" | "port_taken" | "cdp_error" | "body_gone" | "recorder_off" | "too_large"
+        | "rate_limited" | "not_found" => exit::FAILED,
         "unauthorized" | "shutting_down" => exit::NO_HUB,
         _ => exit::NOT_STARTED,
     }

@@ -1,17 +1,22 @@
 //! The `bowline` binary: arguments in, one command run, an exit code out.
 
+mod address;
 mod api;
 mod cli;
+mod clock;
 mod commands;
 mod config;
 mod failure;
 mod find_hub;
 mod http;
 mod output;
+mod own_hub;
 mod paths;
 mod port_holder;
+mod safe_text;
 mod serve;
 mod signals;
+mod sse;
 mod tiny_cdp;
 
 use std::process::ExitCode;

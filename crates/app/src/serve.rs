@@ -4,6 +4,8 @@ mod process;
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
+use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,10 +14,13 @@ use bowline_backends::{Backends, Defaults, Transport};
 use bowline_doors::{ListenError, Listeners};
 use bowline_hub::Hub;
 use bowline_hub::auth::Token;
-use bowline_hub::backend::{AttachSpec, LaunchSpec, Spec};
+use bowline_hub::backend::{AttachSpec, Backend, LaunchSpec, Spec};
 use bowline_hub::browser::Timing;
+use bowline_hub::connections::Care;
 use bowline_hub::files;
 use bowline_hub::hub::{Config as HubConfig, HubError};
+use bowline_hub::recorder::store::Bounds;
+use bowline_hub::recorder::{Caps, Recorder, Settings as RecorderSettings};
 use bowline_hub::registry::{DEFAULT, Registry};
 use bowline_hub::router::Limits;
 use serde_json::json;
@@ -60,7 +65,7 @@ pub(crate) fn run(config: &Config, paths: &Paths, mode: Mode, output: Output) ->
 
 /// Tells the command that started us why there will be no hub.
 pub(crate) fn announce_failure(output: Output, failure: Failure) -> Result<(), Failure> {
-    let Failure { exit, code, message, hint } = &failure;
+    let Failure { exit, code, message, hint, .. } = &failure;
     output.line(json!({"exit": exit, "code": code, "message": message, "hint": hint}));
     Err(failure)
 }
@@ -104,26 +109,12 @@ async fn run_hub(
 ) -> Result<(), Failure> {
     let registry = Registry::load(&paths.state.join("browsers.json"))
         .map_err(|error| Failure::io("the list of browsers", &error))?;
-    let config_of_hub = HubConfig {
-        token: Token::load_or_create(&paths.state.join("token"))
-            .map_err(|error| Failure::io("the token", &error))?,
-        state_file: paths.state_file(),
-        backend: backends.clone(),
-        timing: Timing {
-            launch: config.launch_timeout,
-            stop: config.stop_timeout,
-            probe_interval: config.health_interval,
-            probe_timeout: config.health_timeout,
-            max_quick_deaths: config.max_quick_deaths,
-            cooldown: config.cooldown,
-        },
-        limits: Limits { client_buffer: config.client_buffer, ..Limits::default() },
-        idle_timeout: config.idle_timeout,
-        require_token: config.require_token,
-        version: VERSION,
-    };
+    let token = Token::load_or_create(&paths.state.join("token"))
+        .map_err(|error| Failure::io("the token", &error))?;
+    let history = config.recorder.persist.then(|| paths.data.clone());
+    let config_of_hub = hub_config(config, backends.clone(), token, paths.state_file(), history);
     let hub = Hub::new(config_of_hub, registry);
-    let listeners = Listeners::new(hub.clone(), config.max_message);
+    let listeners = listeners(config, &hub);
     let opened = open_doors(config, paths, mode, &hub, &listeners).await;
     match &opened {
         Ok(port) => {
@@ -135,6 +126,47 @@ async fn run_hub(
     }
     live(&hub, &listeners, signals).await;
     opened.map(|_| ())
+}
+
+/// What a hub needs to know, as it was configured. The history is kept in `history`, or in memory alone.
+pub(crate) fn hub_config(
+    config: &Config,
+    backend: Arc<dyn Backend>,
+    token: Token,
+    state_file: PathBuf,
+    history: Option<PathBuf>,
+) -> HubConfig {
+    HubConfig {
+        token,
+        state_file,
+        backend,
+        timing: Timing {
+            launch: config.launch_timeout,
+            stop: config.stop_timeout,
+            probe_interval: config.health_interval,
+            probe_timeout: config.health_timeout,
+            max_quick_deaths: config.max_quick_deaths,
+            cooldown: config.cooldown,
+        },
+        limits: Limits { client_buffer: config.client_buffer, ..Limits::default() },
+        recorder: Recorder::open(recorder_settings(config, history)),
+        care: Care {
+            interval: config.reconnect.health_interval,
+            suspicious_interval: config.reconnect.suspicious_interval,
+            probe_timeout: config.health_timeout,
+            attempts: config.reconnect.attempts as usize,
+            backoff: config.reconnect.backoff,
+            max_idle: config.reconnect.max_idle,
+        },
+        idle_timeout: config.idle_timeout,
+        require_token: config.require_token,
+        version: VERSION,
+    }
+}
+
+pub(crate) fn listeners(config: &Config, hub: &Arc<Hub>) -> Arc<Listeners> {
+    let rate_limit = NonZeroU32::new(config.rate_limit).unwrap_or(NonZeroU32::MIN);
+    Listeners::new(hub.clone(), config.max_message, rate_limit)
 }
 
 /// Returns when the hub has ended, for whatever reason, and its connections are closed.
@@ -281,6 +313,31 @@ pub(crate) fn defaults(config: &Config, paths: &Paths) -> Defaults {
         },
         launch_timeout: config.launch_timeout,
         cache_dir: paths.cache.clone(),
+    }
+}
+
+fn recorder_settings(config: &Config, directory: Option<PathBuf>) -> RecorderSettings {
+    let recorder = &config.recorder;
+    let exceptions =
+        config.browsers.iter().filter_map(|(name, browser)| Some((name.clone(), browser.recorded?)));
+    let unless_zero = |time: Duration| Some(time).filter(|time| !time.is_zero());
+    RecorderSettings {
+        enabled: recorder.enabled,
+        exceptions: exceptions.collect(),
+        bounds: Bounds {
+            console: recorder.max_console,
+            console_bytes: recorder.max_console_bytes,
+            requests: recorder.max_requests,
+            network_bytes: recorder.max_network_bytes,
+            total_bytes: recorder.max_bytes,
+            keep_closed: recorder.keep_closed.as_secs_f64() * 1000.0,
+        },
+        caps: Caps { messages: recorder.max_frames, text: recorder.max_text },
+        body: recorder.max_body,
+        body_buffer: recorder.body_buffer,
+        dialog_timeout: unless_zero(recorder.dialog_timeout),
+        dialog_timeout_headed: unless_zero(recorder.dialog_timeout_headed),
+        directory,
     }
 }
 

@@ -111,14 +111,14 @@ pub fn spec_of(browser: &RunningBrowser) -> AttachSpec {
     AttachSpec { url, profile_dir: Some(browser.profile_dir.clone()) }
 }
 
-pub(crate) async fn start(spec: &AttachSpec) -> Result<Started, StartError> {
+pub async fn start(spec: &AttachSpec) -> Result<Started, StartError> {
     let way = find_way(spec).await?;
     let link = socket::dial(&way.url, way.within).await.map_err(|error| not_attached(&way, &error))?;
     Ok(Started { link, process: None })
 }
 
 /// Whether somebody is there. Chrome's user is not asked yet.
-pub(crate) async fn check(spec: &AttachSpec) -> Result<(), StartError> {
+pub async fn check(spec: &AttachSpec) -> Result<(), StartError> {
     let authority = socket::authority(&find_way(spec).await?.url);
     match tokio::time::timeout(LOOK_UP, tokio::net::TcpStream::connect(&authority)).await {
         Ok(Ok(_)) => Ok(()),
@@ -127,7 +127,7 @@ pub(crate) async fn check(spec: &AttachSpec) -> Result<(), StartError> {
     }
 }
 
-pub(crate) async fn protocol(spec: &AttachSpec) -> Result<Bytes, StartError> {
+pub async fn protocol(spec: &AttachSpec) -> Result<Bytes, StartError> {
     let authority = socket::authority(&find_way(spec).await?.url);
     match http::get(&authority, "/json/protocol", LOOK_UP).await {
         Ok(answer) if answer.status == 200 => Ok(answer.body),

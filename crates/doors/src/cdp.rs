@@ -11,7 +11,7 @@ use bowline_hub::backend::StartError;
 use bowline_hub::browser::{ConnectError, Place};
 use bowline_hub::router::{CallError, Entry, Router};
 use bowline_wire::TargetId;
-use bowline_wire::cdp::{CreatedTarget, TargetInfo, TargetInfos};
+use bowline_wire::cdp::{TargetInfo, TargetInfos};
 use bowline_wire::discovery::{self, Base};
 use serde_json::{Value, json};
 
@@ -226,13 +226,8 @@ async fn new(
     let url = url.map(|url| url.trim_end_matches("&for_tab")).map(percent_decode).unwrap_or_default();
     // Chromium opens a blank page for what is no URL.
     let url = if url.contains(':') { url } else { "about:blank".to_owned() };
-    let params = json!({"url": &url, "forTab": for_tab});
-    let created = match router.call::<CreatedTarget>("Target.createTarget", params, PATIENCE).await {
-        Err(CallError::Refused { .. }) => {
-            router
-                .call("Target.createTarget", json!({"url": "about:blank", "forTab": for_tab}), PATIENCE)
-                .await?
-        }
+    let created = match router.create_target(&url, for_tab, PATIENCE).await {
+        Err(CallError::Refused { .. }) => router.create_target("about:blank", for_tab, PATIENCE).await?,
         other => other?,
     };
     #[derive(serde::Deserialize)]

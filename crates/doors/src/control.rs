@@ -1,21 +1,19 @@
 //! The control door: what our own commands ask of the hub. Every answer is
 //! `{success, data | error{code, message, hint}, timestamp}`.
 
-mod failure;
-
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use axum::extract::rejection::JsonRejection;
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Json, Router};
 use bowline_hub::backend::Spec;
 use bowline_hub::browser::Life;
 use bowline_hub::hub::HubError;
+use bowline_hub::recorder::Durability;
 use bowline_hub::registry::DEFAULT;
 use bowline_hub::router::CloseReason;
 use bowline_hub::{Browser, Hub};
@@ -23,33 +21,58 @@ use futures_util::{SinkExt, StreamExt};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
+use utoipa::{OpenApi, ToSchema};
 
+use crate::extract::{Body, Segments};
+use crate::failure::Failure;
 use crate::guard;
+use crate::history;
+use crate::limit;
 use crate::listeners::Listeners;
+use crate::openapi;
 use crate::pump;
 use crate::upgrade::{self, Handshake};
-use failure::Failure;
 
 #[derive(Clone)]
-struct Control {
-    hub: Arc<Hub>,
-    listeners: Arc<Listeners>,
+pub(crate) struct Control {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) listeners: Arc<Listeners>,
 }
 
+#[derive(OpenApi)]
+#[openapi(paths(status))]
+pub(crate) struct Described;
+
 pub(crate) fn routes(hub: Arc<Hub>, listeners: Arc<Listeners>) -> Router<()> {
+    let limiter = limit::limiter(listeners.rate_limit());
     let control = Control { hub, listeners };
-    Router::new()
+    let api = Router::new()
         .route("/status", get(status))
+        .route("/openapi.json", get(describe))
         .route("/browsers/{name}/define", post(define))
         .route("/browsers/{name}/launch", post(launch))
         .route("/browsers/{name}/stop", post(stop))
         .route("/shutdown", post(shutdown))
         .route("/hold", get(hold))
-        .fallback(async || {
-            Failure::new(StatusCode::NOT_FOUND, "not_found", "there is no such command", "see docs/REST.md")
-        })
+        .merge(history::routes())
+        .fallback(no_such_command)
+        .method_not_allowed_fallback(async || {
+            let hint = "see /api/openapi.json and docs/REST.md";
+            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "bad_method", "this path has no such method", hint)
+        });
+    Router::new()
+        .nest("/api", api)
+        // Which nesting does not take in.
+        .route("/api/", any(no_such_command))
+        // Bodies have a limit of their own.
+        .layer(DefaultBodyLimit::disable())
+        .layer(middleware::from_fn_with_state(limiter, limit::check))
         .layer(middleware::from_fn_with_state(control.clone(), authorize))
         .with_state(control)
+}
+
+async fn no_such_command() -> Failure {
+    Failure::new(StatusCode::NOT_FOUND, "not_found", "there is no such command", "see docs/REST.md")
 }
 
 async fn authorize(
@@ -69,17 +92,35 @@ async fn authorize(
 }
 
 /// Everything about the hub, as `bowline status` shows it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct HubStatus {
     pub port: u16,
     pub pid: u32,
     pub version: String,
     pub browsers: Vec<BrowserStatus>,
+    pub recorder: RecorderStatus,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// How the recorder is.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct RecorderStatus {
+    /// `disk`, `memory` (as configured) or `degraded` (the disk does not take it).
+    pub kept_in: String,
+    /// Why it is degraded.
+    pub reason: Option<String>,
+    /// Bytes of memory.
+    pub bytes: usize,
+    pub open_tabs: usize,
+    pub closed_tabs: usize,
+    /// Records that were lost when the last hub was killed.
+    pub lost: u64,
+    pub connections: usize,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct BrowserStatus {
     pub name: String,
+    #[schema(value_type = String)]
     pub state: Life,
     pub backend: String,
     pub port: u16,
@@ -94,6 +135,7 @@ pub struct BrowserStatus {
     /// Seconds since the state was entered.
     pub seconds: u64,
     pub reason: Option<String>,
+    #[schema(value_type = Object)]
     pub spec: Spec,
 }
 
@@ -126,6 +168,32 @@ pub fn endpoints(port: u16, token: Option<&str>, id: &str) -> (String, String) {
     (format!("http://127.0.0.1:{port}{path}"), format!("ws://127.0.0.1:{port}{path}/devtools/browser/{id}"))
 }
 
+fn recorder_status(hub: &Hub) -> RecorderStatus {
+    let recorder = hub.recorder();
+    let (kept_in, reason) = match recorder.durability() {
+        Durability::Disk => ("disk", None),
+        Durability::Memory => ("memory", None),
+        Durability::Degraded(reason) => ("degraded", Some(reason)),
+    };
+    let store = recorder.store();
+    RecorderStatus {
+        kept_in: kept_in.to_owned(),
+        reason,
+        bytes: store.bytes(),
+        open_tabs: store.tabs().filter(|tab| tab.is_open()).count(),
+        closed_tabs: store.tabs().filter(|tab| !tab.is_open()).count(),
+        lost: recorder.lost(),
+        connections: hub.connections().all().len(),
+    }
+}
+
+async fn describe() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], openapi::document()).into_response()
+}
+
+/// Everything about the hub and its browsers.
+#[utoipa::path(get, path = "/api/status", tag = "hub",
+    responses((status = 200, body = inline(crate::openapi::Success<HubStatus>)), crate::openapi::Failures))]
 async fn status(State(control): State<Control>) -> Response {
     let hub = &control.hub;
     let browsers = hub.browsers().iter().map(|browser| status_of(hub, browser)).collect();
@@ -134,6 +202,7 @@ async fn status(State(control): State<Control>) -> Response {
         pid: std::process::id(),
         version: hub.version().to_owned(),
         browsers,
+        recorder: recorder_status(hub),
     })
 }
 
@@ -148,7 +217,10 @@ pub struct LaunchRequest {
 }
 
 /// Makes a name known and listens for it, so that its first client can launch it.
-async fn define(State(control): State<Control>, Path(name): Path<String>) -> Result<Response, Failure> {
+async fn define(
+    State(control): State<Control>,
+    Segments(name): Segments<String>,
+) -> Result<Response, Failure> {
     let browser = known(&control, &name, None).await?;
     Ok(success(status_of(&control.hub, &browser)))
 }
@@ -163,10 +235,9 @@ async fn known(control: &Control, name: &str, spec: Option<Spec>) -> Result<Arc<
 
 async fn launch(
     State(control): State<Control>,
-    Path(name): Path<String>,
-    body: Result<Json<LaunchRequest>, JsonRejection>,
+    Segments(name): Segments<String>,
+    Body(request): Body<LaunchRequest>,
 ) -> Result<Response, Failure> {
-    let Json(request) = body?;
     // In a task of its own: a caller that leaves must not leave half of it done.
     let tasks = control.listeners.tasks().clone();
     let status = tasks.spawn(async move { launch_named(&control, &name, request).await }).await;
@@ -194,7 +265,12 @@ async fn launch_named(
     Ok(status_of(hub, &browser))
 }
 
-async fn forget(control: &Control, name: &str) -> Result<(), HubError> {
+/// Puts a browser that somebody else runs behind a name, if it can be reached.
+pub(crate) async fn attach(control: &Control, name: &str, spec: Spec) -> Result<(), Failure> {
+    launch_named(control, name, LaunchRequest { spec: Some(spec), again: false }).await.map(|_| ())
+}
+
+pub(crate) async fn forget(control: &Control, name: &str) -> Result<(), HubError> {
     control.hub.forget(name).await?;
     control.listeners.close(name);
     Ok(())
@@ -209,10 +285,9 @@ pub struct StopRequest {
 
 async fn stop(
     State(control): State<Control>,
-    Path(name): Path<String>,
-    body: Result<Json<StopRequest>, JsonRejection>,
+    Segments(name): Segments<String>,
+    Body(request): Body<StopRequest>,
 ) -> Result<Response, Failure> {
-    let Json(request) = body?;
     let browser = control.hub.browser(&name)?;
     if request.forget && name == DEFAULT {
         // Its port is the hub's own; what can be forgotten is what stands behind it.
@@ -261,11 +336,18 @@ async fn hold(State(control): State<Control>, mut request: Request) -> Result<Re
     Ok(response)
 }
 
-fn success(data: impl Serialize) -> Response {
-    Json(json!({"success": true, "data": data, "timestamp": now()})).into_response()
+pub(crate) fn success(data: impl Serialize) -> Response {
+    // Not through a `Value`: a browser's own answer keeps its order and its numbers.
+    #[derive(Serialize)]
+    struct Success<T> {
+        success: bool,
+        data: T,
+        timestamp: u64,
+    }
+    Json(Success { success: true, data, timestamp: now() }).into_response()
 }
 
 /// Milliseconds since 1970.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_millis() as u64)
 }

@@ -5,8 +5,14 @@
 
 mod cdp;
 pub mod control;
+mod extract;
+mod failure;
 mod guard;
+pub mod history;
+mod limit;
 mod listeners;
+mod metrics;
+mod openapi;
 mod pump;
 mod route;
 mod upgrade;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
@@ -16,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::{cdp, control, guard};
+use crate::{cdp, control, guard, metrics};
 
 /// What a door knows: the hub, and which browser a path without a name means.
 pub(crate) struct Door {
@@ -47,13 +48,15 @@ pub enum OpenError {
 pub struct Listeners {
     hub: Arc<Hub>,
     max_message: usize,
+    rate_limit: NonZeroU32,
     tasks: TaskTracker,
     open: Mutex<HashMap<String, CancellationToken>>,
 }
 
 impl Listeners {
-    pub fn new(hub: Arc<Hub>, max_message: usize) -> Arc<Self> {
-        Arc::new(Self { hub, max_message, tasks: TaskTracker::new(), open: Mutex::default() })
+    /// `rate_limit` is how many requests of the API one client may send in a second.
+    pub fn new(hub: Arc<Hub>, max_message: usize, rate_limit: NonZeroU32) -> Arc<Self> {
+        Arc::new(Self { hub, max_message, rate_limit, tasks: TaskTracker::new(), open: Mutex::default() })
     }
 
     /// Listens for a browser on `port`, or on one that the system chooses if it is zero.
@@ -64,7 +67,9 @@ impl Listeners {
             _ => ListenError::Failed { port, source },
         })?;
         let port = listener.local_addr().map_err(|source| ListenError::Failed { port, source })?.port();
-        let stop = self.hub.shutdown_token().child_token();
+        let known = self.hub.browser(browser);
+        let stop = known.map_or_else(|_| self.hub.shutdown_token(), |browser| browser.forgotten().clone());
+        let stop = stop.child_token();
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(browser.to_owned(), stop.clone());
         let service = self.service(browser, port);
         let listener = listener.tap_io(|stream| {
@@ -108,13 +113,18 @@ impl Listeners {
     }
 
     pub fn is_open(&self, browser: &str) -> bool {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).contains_key(browser)
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.get(browser).is_some_and(|stop| !stop.is_cancelled())
     }
 
     /// Waits until every connection has ended. Called after the hub has.
     pub async fn drain(&self) {
         self.tasks.close();
         self.tasks.wait().await;
+    }
+
+    pub(crate) fn rate_limit(&self) -> NonZeroU32 {
+        self.rate_limit
     }
 
     pub(crate) fn tasks(&self) -> &TaskTracker {
@@ -128,10 +138,13 @@ impl Listeners {
             max_message: self.max_message,
             tasks: self.tasks.clone(),
         });
-        let mut service =
-            Router::new().route("/healthz", get(async || "ok\n")).fallback(cdp::handle).with_state(door);
+        let mut service = Router::new().route("/healthz", get(async || "ok\n")).fallback(cdp::handle);
         if browser == DEFAULT {
-            service = service.nest("/api", control::routes(self.hub.clone(), self.clone()));
+            service = service.route("/metrics", get(metrics::metrics));
+        }
+        let mut service = service.with_state(door);
+        if browser == DEFAULT {
+            service = service.merge(control::routes(self.hub.clone(), self.clone()));
         }
         service.layer(middleware::from_fn_with_state(port, guard::check))
     }

@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backend::{Backend, Spec, StartError};
+use crate::hands::Hands;
+use crate::recorder::Recorder;
 use crate::router::{CallError, CdpClient, Entry, Limits, Router};
 
 pub use life::Life;
@@ -57,6 +59,7 @@ pub struct Surroundings {
     pub backend: Arc<dyn Backend>,
     pub timing: Timing,
     pub limits: Limits,
+    pub recorder: Arc<Recorder>,
     /// Ends every browser.
     pub shutdown: CancellationToken,
     pub tasks: TaskTracker,
@@ -78,6 +81,11 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The running browser, if it runs.
+    pub fn place(&self) -> Option<Place> {
+        self.place.clone().filter(|place| !place.router.has_ended())
+    }
+
     pub fn clients(&self) -> usize {
         self.place.as_ref().map_or(0, |place| place.router.client_count())
     }
@@ -100,6 +108,7 @@ pub struct Browser {
     asks: mpsc::Sender<Ask>,
     snapshot: watch::Receiver<Snapshot>,
     backend: Arc<dyn Backend>,
+    forgotten: CancellationToken,
 }
 
 type Answer = oneshot::Sender<Result<Place, StartError>>;
@@ -108,6 +117,8 @@ type Answer = oneshot::Sender<Result<Place, StartError>>;
 #[derive(Clone)]
 pub struct Place {
     pub router: Router,
+    /// For commands of the hub's own on its tabs.
+    pub hands: Hands,
     /// Not a throw-away browser, so only for those who know the token.
     pub needs_token: bool,
 }
@@ -135,7 +146,8 @@ impl Browser {
         let (asks, receiver) = mpsc::channel(64);
         let (task, snapshot) = life::Task::new(name, spec, world.clone());
         world.tasks.spawn(task.run(receiver));
-        Self { name: name.to_owned(), id, asks, snapshot, backend: world.backend.clone() }
+        let forgotten = world.shutdown.child_token();
+        Self { name: name.to_owned(), id, asks, snapshot, backend: world.backend.clone(), forgotten }
     }
 
     pub fn name(&self) -> &str {
@@ -149,6 +161,11 @@ impl Browser {
 
     pub fn snapshot(&self) -> Snapshot {
         self.snapshot.borrow().clone()
+    }
+
+    /// Cancelled when its name means nothing any more, or the hub leaves.
+    pub fn forgotten(&self) -> &CancellationToken {
+        &self.forgotten
     }
 
     pub fn needs_token(&self) -> bool {
@@ -165,6 +182,11 @@ impl Browser {
             }
             Life::Absent | Life::Lost | Life::Stopped => false,
         }
+    }
+
+    /// Told of every change of its life.
+    pub fn changes(&self) -> watch::Receiver<Snapshot> {
+        self.snapshot.clone()
     }
 
     /// The running browser; launched if it is not running.

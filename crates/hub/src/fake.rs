@@ -11,6 +11,30 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
 use crate::backend::{Backend, Exit, Link, Outgoing, Process, Spec, StartError, Started};
+use crate::recorder::store::Bounds;
+use crate::recorder::{Caps, Settings};
+
+/// Settings of a recorder that watches nothing and writes nothing.
+pub(crate) fn quiet_recorder() -> Settings {
+    Settings {
+        enabled: false,
+        exceptions: HashMap::new(),
+        bounds: Bounds {
+            console: 1000,
+            console_bytes: 4 << 20,
+            requests: 500,
+            network_bytes: 8 << 20,
+            total_bytes: 64 << 20,
+            keep_closed: 3_600_000.0,
+        },
+        caps: Caps { messages: 500, text: 64 << 10 },
+        body: 10 << 20,
+        body_buffer: 32 << 20,
+        dialog_timeout: None,
+        dialog_timeout_headed: None,
+        directory: None,
+    }
+}
 
 /// The browser's side of a link.
 pub(crate) struct FakeBrowser {

@@ -89,13 +89,23 @@ fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Opens a lock or log file of ours, making it if need be.
+/// Opens a lock or log file of ours, making it if need be. What is written is appended.
 pub fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
+    open_or_make(path, options.append(true))
+}
+
+/// Opens a file of ours that is changed in place, making it if need be.
+pub fn open_in_place(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    open_or_make(path, options.write(true))
+}
+
+fn open_or_make(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.read(true).create(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    no_follow(&mut options);
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    no_follow(options);
     options.open(path)
 }
 

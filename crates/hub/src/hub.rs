@@ -13,6 +13,8 @@ use tokio_util::task::TaskTracker;
 use crate::auth::Token;
 use crate::backend::{Backend, Spec};
 use crate::browser::{Browser, Surroundings, Timing};
+use crate::connections::{Care, Connections};
+use crate::recorder::Recorder;
 use crate::registry::{self, BadName, Record, Registry};
 use crate::router::Limits;
 use crate::statefile::{self, BrowserEntry, State};
@@ -24,6 +26,8 @@ pub struct Config {
     pub backend: Arc<dyn Backend>,
     pub timing: Timing,
     pub limits: Limits,
+    pub recorder: Arc<Recorder>,
+    pub care: Care,
     /// Absent means that the hub never leaves by itself.
     pub idle_timeout: Option<Duration>,
     /// Ask for the token also before throw-away browsers.
@@ -35,6 +39,7 @@ pub struct Hub {
     config: Config,
     inner: Mutex<Inner>,
     world: Surroundings,
+    connections: Connections,
     holders: AtomicUsize,
     last_use: Mutex<Instant>,
 }
@@ -66,10 +71,13 @@ impl Hub {
             backend: config.backend.clone(),
             timing: config.timing.clone(),
             limits: config.limits.clone(),
+            recorder: config.recorder.clone(),
             shutdown: CancellationToken::new(),
             tasks: TaskTracker::new(),
         };
+        let connections = Connections::new(config.care.clone(), config.recorder.clone());
         Arc::new(Self {
+            connections,
             config,
             inner: Mutex::new(Inner { registry, ports: BTreeMap::new(), browsers: BTreeMap::new(), port: 0 }),
             world,
@@ -84,6 +92,14 @@ impl Hub {
 
     pub fn version(&self) -> &'static str {
         self.config.version
+    }
+
+    pub fn recorder(&self) -> &Arc<Recorder> {
+        &self.config.recorder
+    }
+
+    pub fn connections(&self) -> &Connections {
+        &self.connections
     }
 
     /// Whether even throw-away browsers are only for those who know the token.
@@ -182,6 +198,7 @@ impl Hub {
     pub async fn forget(&self, name: &str) -> Result<(), HubError> {
         let browser = self.browser(name)?;
         browser.stop().await;
+        browser.forgotten().cancel();
         {
             let mut inner = self.inner();
             inner.browsers.remove(name);
@@ -240,6 +257,24 @@ impl Hub {
     /// Runs until the hub is told to leave or has been idle for long enough, then ends every browser
     /// and removes the state file.
     pub async fn run(&self) {
+        let recorder = self.config.recorder.clone();
+        let ended = CancellationToken::new();
+        let (life, recording) = (self.live(), recorder.run(ended.clone()));
+        // The recorder writes its last when the last browser has ended.
+        let life = async {
+            life.await;
+            ended.cancel();
+        };
+        let browser = |name: &str| self.browser(name).ok();
+        let forget = async |name: &str| {
+            // Forgotten meanwhile by somebody else is as well.
+            let _ = self.forget(name).await;
+        };
+        let care = self.connections.care(self.shutdown_token(), browser, forget);
+        tokio::join!(life, recording, care);
+    }
+
+    async fn live(&self) {
         tokio::select! {
             () = self.world.shutdown.cancelled() => {}
             () = self.idle() => tracing::info!("idle; leaving"),

@@ -6,8 +6,11 @@
 pub mod auth;
 pub mod backend;
 pub mod browser;
+pub mod connections;
 pub mod files;
+pub mod hands;
 pub mod hub;
+pub mod recorder;
 pub mod registry;
 pub mod router;
 pub mod statefile;

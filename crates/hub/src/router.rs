@@ -5,6 +5,7 @@
 //! router owns who owns which session, what is still unanswered, and who waits for a new target to
 //! start. It never looks into a message further than that.
 
+mod birth;
 mod client;
 mod outbox;
 mod release;
@@ -17,8 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bowline_wire::cdp::CreatedTarget;
 use bowline_wire::reply;
-use bowline_wire::{BrowserMessage, TargetId};
+use bowline_wire::{BrowserMessage, SessionId, TargetId};
 use bytes::Bytes;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use serde::Serialize;
@@ -30,9 +32,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::backend::{Link, LinkReader, LinkWriter, Outgoing};
 
+use birth::{Birth, Waiting};
 pub use client::{CdpClient, ClientId};
 pub use outbox::{CloseReason, Outbox};
-use table::{OwnCall, Table};
+use table::{Newcomer, OwnCall, Table};
 use upstream::Upstream;
 use vigil::{Burst, Pacer};
 
@@ -55,6 +58,9 @@ impl Default for Limits {
 
 /// How long a browser may take to follow a client's `Browser.close`.
 const CLOSING: Duration = Duration::from_secs(10);
+
+/// The recorder shares the router's thread, so it lags only in a burst; this is room for one.
+const OWN_BUFFER: usize = 128 << 20;
 
 /// Which session a client's root is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,8 +129,18 @@ impl Router {
 
     /// A new client. Its root session exists at the browser when this returns.
     pub async fn connect(&self, entry: Entry) -> Result<CdpClient, CallError> {
+        self.connect_as(entry, false).await
+    }
+
+    /// A client of the hub itself, which is not counted and may lag further.
+    pub async fn connect_own(&self) -> Result<CdpClient, CallError> {
+        self.connect_as(Entry::Browser, true).await
+    }
+
+    async fn connect_as(&self, entry: Entry, is_own: bool) -> Result<CdpClient, CallError> {
         let (done, answer) = oneshot::channel();
-        let outbox = Arc::new(Outbox::new(self.0.limits.client_buffer));
+        let limit = if is_own { OWN_BUFFER } else { self.0.limits.client_buffer };
+        let outbox = Arc::new(Outbox::new(limit));
         let (method, params) = match &entry {
             Entry::Browser => ("Target.attachToBrowserTarget", serde_json::json!({})),
             Entry::Page(target) => {
@@ -134,7 +150,7 @@ impl Router {
         // Made before it is known to the table: dropped here or anywhere later, it leaves.
         let id = self.table().new_client_id();
         let client = CdpClient::new(self.clone(), id, outbox.clone());
-        self.send_own(method, &params, OwnCall::Attach { id, entry, outbox, done });
+        self.send_own(method, &params, OwnCall::Attach(Newcomer { id, entry, is_own, outbox, done }));
         match answer.await {
             Ok(Ok(())) => Ok(client),
             Ok(Err(error)) => Err(CallError::Refused { method, code: error.code, message: error.message }),
@@ -161,6 +177,46 @@ impl Router {
             Ok(Err(error)) => Err(CallError::Refused { method, code: error.code, message: error.message }),
             Err(source) => Err(CallError::Unreadable { method, source }),
         }
+    }
+
+    /// From now on new tabs wait until this client, the recorder, is ready for them.
+    pub fn watched_by(&self, recorder: &CdpClient) {
+        self.table().watched_by(recorder.id());
+    }
+
+    /// The recorder is ready for a target, with this session of its own.
+    pub fn settle(&self, target: TargetId, session: SessionId) {
+        let mut table = self.table();
+        for command in table.settle(target, session) {
+            self.0.upstream.push_own(command);
+        }
+    }
+
+    /// Makes a tab for the hub itself and sends it to `url`. Nothing of it is lost to the recorder.
+    pub async fn create_target(
+        &self,
+        url: &str,
+        for_tab: bool,
+        within: Duration,
+    ) -> Result<CreatedTarget, CallError> {
+        let waits = !for_tab && birth::is_fetched(url) && self.table().is_watched();
+        let first = if waits { "about:blank" } else { url };
+        let params = serde_json::json!({"url": first, "forTab": for_tab});
+        let created: CreatedTarget = self.call(birth::CREATE_TARGET, params, within).await?;
+        if waits {
+            let (done, ready) = oneshot::channel();
+            let birth = Birth { url: Some(url.to_owned()), waiting: Waiting::Own(done) };
+            {
+                let mut table = self.table();
+                for command in table.born(created.target_id.clone(), birth) {
+                    self.0.upstream.push_own(command);
+                }
+            }
+            self.0.keep_time_of_births();
+            // An error means that the browser has gone; the next command tells.
+            let _ = ready.await;
+        }
+        Ok(created)
     }
 
     fn send_own(&self, method: &str, params: &impl Serialize, call: OwnCall) {
@@ -223,6 +279,23 @@ impl Shared {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A recorder that does not get ready must not keep a client from its new tab for ever.
+    fn keep_time_of_births(self: &Arc<Self>) {
+        for target in self.table().take_new_births() {
+            let shared = self.clone();
+            self.tasks.spawn(async move {
+                tokio::select! {
+                    () = shared.stop.cancelled() => {}
+                    () = tokio::time::sleep(shared.limits.longest_hold) => {
+                        for command in shared.table().give_up_birth(&target) {
+                            shared.upstream.push_own(command);
+                        }
+                    }
+                }
+            });
+        }
+    }
+
     /// The link is no more. The hub's own callers learn it now, the clients with `close`.
     fn end(&self, reason: &str) {
         let mut table = self.table();
@@ -283,7 +356,7 @@ async fn read(shared: Arc<Shared>, mut reader: LinkReader) {
 }
 
 /// Passes a message on. Tells whether it answers a command.
-fn deliver(shared: &Shared, message: &Bytes) -> bool {
+fn deliver(shared: &Arc<Shared>, message: &Bytes) -> bool {
     let Ok(text) = std::str::from_utf8(message) else {
         tracing::warn!("the browser sent a message that is not UTF-8; dropped");
         return false;
@@ -294,6 +367,9 @@ fn deliver(shared: &Shared, message: &Bytes) -> bool {
     };
     for command in shared.table().deliver(message, text, &envelope) {
         shared.upstream.push_own(command);
+    }
+    if envelope.id.is_some() {
+        shared.keep_time_of_births();
     }
     envelope.id.is_some()
 }

@@ -42,6 +42,17 @@ pub struct TargetInfo {
     pub parent_id: Option<TargetId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_frame_id: Option<TargetId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opener_id: Option<TargetId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub can_access_opener: Option<bool>,
+}
+
+impl TargetInfo {
+    /// A page that another one opened, and that does not know it (`noopener`, as links to `_blank` are).
+    pub fn is_opened_without_opener(&self) -> bool {
+        self.opener_id.is_some() && self.can_access_opener == Some(false)
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -236,7 +236,7 @@ async fn serve_page() -> Result<String, Failure> {
 }
 
 async fn get_json(port: u16, path: &str) -> Result<Value, Failure> {
-    let (status, body) = http::exchange(port, Request::get(path), Vec::new())
+    let (status, body) = http::exchange(&format!("127.0.0.1:{port}"), Request::get(path), Vec::new())
         .await
         .map_err(|error| Failure::io("the endpoint", &error))?;
     if status.is_success() {

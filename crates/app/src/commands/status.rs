@@ -1,12 +1,12 @@
 //! `bowline status`: what runs, and who is connected. Starts nothing but the hub.
 
-use bowline_doors::control::{BrowserStatus, HubStatus};
+use bowline_doors::control::{BrowserStatus, HubStatus, RecorderStatus};
 use bowline_hub::Life;
 
 use super::Context;
 use crate::api::Api;
 use crate::failure::Failure;
-use crate::output::table;
+use crate::output::{WARN, table};
 
 pub(super) fn run(context: &Context<'_>) -> Result<(), Failure> {
     let state = context.hub()?;
@@ -22,6 +22,7 @@ fn text(status: &HubStatus) -> String {
     )];
     let rows = status.browsers.iter().map(row).collect();
     lines.push(table(&["NAME", "STATE", "PORT", "CLIENTS", "BROWSER"], rows));
+    lines.push(history(&status.recorder));
     let reasons = status.browsers.iter().filter(|browser| browser.state == Life::Lost);
     lines.extend(
         reasons.filter_map(|browser| {
@@ -29,6 +30,22 @@ fn text(status: &HubStatus) -> String {
         }),
     );
     lines.join("\n")
+}
+
+fn history(recorder: &RecorderStatus) -> String {
+    let tabs = format!("{} open and {} closed tabs", recorder.open_tabs, recorder.closed_tabs);
+    let size = super::history::size(recorder.bytes as u64);
+    let lost = match recorder.lost {
+        0 => String::new(),
+        lost => format!("; {lost} records were lost when the last hub was killed"),
+    };
+    match (recorder.kept_in.as_str(), &recorder.reason) {
+        ("degraded", reason) => {
+            let reason = reason.as_deref().unwrap_or("unknown");
+            format!("\nhistory: {tabs}, {size}; {WARN}in memory only: {reason}{WARN:#}{lost}")
+        }
+        (kept_in, _) => format!("\nhistory: {tabs}, {size}, kept in {kept_in}{lost}"),
+    }
 }
 
 fn row(browser: &BrowserStatus) -> Vec<String> {

@@ -113,13 +113,9 @@ async fn hold(context: &Context<'_>, mut state: State) -> Infallible {
             End::OnPurpose => std::future::pending().await,
             End::Died => {}
         }
-        // Starting a hub waits for locks and a process; the child must not be left unattended.
-        let (paths, output) = (context.paths.clone(), *context.output);
-        let started =
-            tokio::task::spawn_blocking(move || crate::find_hub::running_or_started(&paths, output)).await;
-        match started {
-            Ok(Ok(new)) => state = new,
-            _ => tokio::time::sleep(Duration::from_secs(1)).await,
+        match context.meanwhile(|context| context.hub()).await {
+            Ok(new) => state = new,
+            Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
         }
     }
 }

@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::error::{ConfigError, Fault, Place, Problem};
-use super::keys::{self, ATTACH, BROWSERS, Key, PORT, join};
+use super::keys::{self, ATTACH, BROWSERS, Key, OF_ATTACHED, PORT, join};
 use super::settings::{Origin, Settings};
 use super::suggest;
 use super::value::Refusal;
@@ -105,21 +105,33 @@ impl Reader<'_> {
 
     fn browser(&mut self, browser: &str, table: &DeTable<'_>) {
         let attached = table.contains_key(ATTACH);
-        for item @ (name, _) in table {
-            let full = join(&join(BROWSERS, browser), name.get_ref());
-            match keys::find_browser_key(name.get_ref()) {
-                Some(key) if attached && ![ATTACH, PORT].contains(&key.name) => {
-                    let fault = Fault::LaunchesAndAttaches { browser: browser.to_owned(), key: key.name };
-                    self.fault(name.span(), fault);
+        for item @ (name, value) in table {
+            let section = name.get_ref().as_ref();
+            match value.get_ref() {
+                DeValue::Table(inner) if keys::is_browser_section(section) => {
+                    for item @ (name, _) in inner {
+                        self.browser_key(browser, attached, &join(section, name.get_ref()), item);
+                    }
                 }
-                Some(key) if key.name == PORT && browser == DEFAULT => {
-                    self.fault(name.span(), Fault::PortOfDefault);
-                }
-                Some(key) => self.value(full, key, item),
-                None => {
-                    let similar = keys::similar_browser_key(browser, name.get_ref());
-                    self.fault(name.span(), Fault::UnknownKey { key: shorten(&full), similar });
-                }
+                _ => self.browser_key(browser, attached, section, item),
+            }
+        }
+    }
+
+    fn browser_key(&mut self, browser: &str, attached: bool, key: &str, item @ (name, _): Item<'_, '_>) {
+        let full = join(&join(BROWSERS, browser), key);
+        match keys::find_browser_key(key) {
+            Some(key) if attached && !OF_ATTACHED.contains(&key.name) => {
+                let fault = Fault::LaunchesAndAttaches { browser: browser.to_owned(), key: key.name };
+                self.fault(name.span(), fault);
+            }
+            Some(key) if key.name == PORT && browser == DEFAULT => {
+                self.fault(name.span(), Fault::PortOfDefault);
+            }
+            Some(key) => self.value(full, key, item),
+            None => {
+                let similar = keys::similar_browser_key(browser, key);
+                self.fault(name.span(), Fault::UnknownKey { key: shorten(&full), similar });
             }
         }
     }

@@ -96,6 +96,13 @@ pub(super) static KEYS: &[Key] = &[
         about: "Extra flags for every launched browser.",
     },
     Key {
+        name: "hub.autostart",
+        env: Some("BOWLINE_HUB_AUTOSTART"),
+        kind: Kind::Switch,
+        value: "true",
+        about: "Commands start a hub where none runs.",
+    },
+    Key {
         name: "launch.timeout",
         env: Some("BOWLINE_LAUNCH_TIMEOUT"),
         kind: Kind::Duration { min: SHORT, max: HOUR },
@@ -165,6 +172,146 @@ pub(super) static KEYS: &[Key] = &[
         value: "60s",
         about: "How long a browser that keeps dying is left alone.",
     },
+    Key {
+        name: "recorder.enabled",
+        env: Some("BOWLINE_RECORDER_ENABLED"),
+        kind: Kind::Switch,
+        value: "true",
+        about: "Remember what tabs log and fetch.",
+    },
+    Key {
+        name: "recorder.max_console",
+        env: Some("BOWLINE_RECORDER_MAX_CONSOLE"),
+        kind: Kind::Count { min: 1, max: 1_000_000 },
+        value: "1000",
+        about: "Console messages remembered of each tab.",
+    },
+    Key {
+        name: "recorder.max_requests",
+        env: Some("BOWLINE_RECORDER_MAX_REQUESTS"),
+        kind: Kind::Count { min: 1, max: 1_000_000 },
+        value: "500",
+        about: "Requests remembered of each tab.",
+    },
+    Key {
+        name: "recorder.max_console_bytes",
+        env: Some("BOWLINE_RECORDER_MAX_CONSOLE_BYTES"),
+        kind: Kind::Bytes { min: 16 * KIB, max: 2 * GIB },
+        value: "4MiB",
+        about: "Memory for the console messages of each tab.",
+    },
+    Key {
+        name: "recorder.max_network_bytes",
+        env: Some("BOWLINE_RECORDER_MAX_NETWORK_BYTES"),
+        kind: Kind::Bytes { min: 16 * KIB, max: 2 * GIB },
+        value: "8MiB",
+        about: "Memory for the requests of each tab.",
+    },
+    Key {
+        name: "recorder.max_text",
+        env: Some("BOWLINE_RECORDER_MAX_TEXT"),
+        kind: Kind::Bytes { min: KIB, max: 64 * MIB },
+        value: "64KiB",
+        about: "Longest console message, frame or posted data; the rest is cut off.",
+    },
+    Key {
+        name: "recorder.max_frames",
+        env: Some("BOWLINE_RECORDER_MAX_FRAMES"),
+        kind: Kind::Count { min: 1, max: 100_000 },
+        value: "500",
+        about: "WebSocket frames or server-sent events remembered of each request.",
+    },
+    Key {
+        name: "recorder.max_body",
+        env: Some("BOWLINE_RECORDER_MAX_BODY"),
+        kind: Kind::Bytes { min: KIB, max: 100 * MIB },
+        value: "10MiB",
+        about: "Longest response body that is given out; the rest is cut off.",
+    },
+    Key {
+        name: "recorder.body_buffer",
+        env: Some("BOWLINE_RECORDER_BODY_BUFFER"),
+        kind: Kind::Bytes { min: 64 * KIB, max: GIB },
+        value: "32MiB",
+        about: "Bodies that the browser keeps for each tab, in its own memory.",
+    },
+    Key {
+        name: "history.persist",
+        env: Some("BOWLINE_HISTORY_PERSIST"),
+        kind: Kind::Switch,
+        value: "true",
+        about: "Keep the history on disk too, so that it survives the hub.",
+    },
+    Key {
+        name: "history.keep_closed",
+        env: Some("BOWLINE_HISTORY_KEEP_CLOSED"),
+        kind: Kind::Duration { min: NONE, max: YEAR },
+        value: "1h",
+        about: "How long the history of a closed tab is kept.",
+    },
+    Key {
+        name: "history.max_bytes",
+        env: Some("BOWLINE_HISTORY_MAX_BYTES"),
+        kind: Kind::Bytes { min: 64 * KIB, max: 16 * GIB },
+        value: "64MiB",
+        about: "Memory for all tabs together; beyond it those closed first go first.",
+    },
+    Key {
+        name: "dialogs.timeout",
+        env: Some("BOWLINE_DIALOGS_TIMEOUT"),
+        kind: Kind::Duration { min: NONE, max: HOUR },
+        value: "5s",
+        about: "A dialog that nobody answers is dismissed after this long; 0 = never.",
+    },
+    Key {
+        name: "dialogs.timeout_headed",
+        env: Some("BOWLINE_DIALOGS_TIMEOUT_HEADED"),
+        kind: Kind::Duration { min: NONE, max: HOUR },
+        value: "60s",
+        about: "The same for a browser with a window, where a person may be reading it.",
+    },
+    Key {
+        name: "connections.health_interval",
+        env: Some("BOWLINE_CONNECTIONS_HEALTH_INTERVAL"),
+        kind: Kind::Duration { min: SHORT, max: HOUR },
+        value: "30s",
+        about: "How often a connection is probed.",
+    },
+    Key {
+        name: "connections.suspicious_interval",
+        env: Some("BOWLINE_CONNECTIONS_SUSPICIOUS_INTERVAL"),
+        kind: Kind::Duration { min: SHORT, max: HOUR },
+        value: "5s",
+        about: "The same after a probe that failed.",
+    },
+    Key {
+        name: "connections.reconnect_attempts",
+        env: Some("BOWLINE_CONNECTIONS_RECONNECT_ATTEMPTS"),
+        kind: Kind::Count { min: 1, max: 1000 },
+        value: "5",
+        about: "How often a lost browser is sought before its connections have failed.",
+    },
+    Key {
+        name: "connections.reconnect_backoff",
+        env: Some("BOWLINE_CONNECTIONS_RECONNECT_BACKOFF"),
+        kind: Kind::Duration { min: SHORT, max: HOUR },
+        value: "1s",
+        about: "The first pause between two attempts; each is about twice the one before.",
+    },
+    Key {
+        name: "connections.max_idle",
+        env: Some("BOWLINE_CONNECTIONS_MAX_IDLE"),
+        kind: Kind::Duration { min: NONE, max: YEAR },
+        value: "24h",
+        about: "A connection that nobody uses for this long is closed; 0 = never.",
+    },
+    Key {
+        name: "api.rate_limit",
+        env: Some("BOWLINE_API_RATE_LIMIT"),
+        kind: Kind::Count { min: 1, max: 1_000_000 },
+        value: "2000",
+        about: "Requests of the REST API that one client may send in a second.",
+    },
 ];
 
 /// The keys of a `[browsers.NAME]` table.
@@ -218,18 +365,27 @@ pub(super) static BROWSER_KEYS: &[Key] = &[
         value: "127.0.0.1:9222",
         about: "Address of a browser that already runs, to use instead of launching one.",
     },
+    Key {
+        name: RECORDER,
+        env: None,
+        kind: Kind::Switch,
+        value: "false",
+        about: "Remember what its tabs log and fetch.",
+    },
 ];
 
 /// The table that holds the named browsers.
 pub(super) const BROWSERS: &str = "browsers";
 /// An attached browser is not launched, so this key excludes all that describe a launch.
 pub(super) const ATTACH: &str = "attach";
-/// The only other key an attached browser may have.
 pub(super) const PORT: &str = "port";
+const RECORDER: &str = "recorder.enabled";
+/// The keys that an attached browser may have.
+pub(super) const OF_ATTACHED: &[&str] = &[ATTACH, PORT, RECORDER];
 
 /// Variables that begin with `BOWLINE_` and are read by other parts.
 pub(super) const FOREIGN_VARIABLES: &[&str] =
-    &["BOWLINE_CONFIG", "BOWLINE_STATE_DIR", "BOWLINE_DATA_DIR", "BOWLINE_RUNTIME_DIR"];
+    &["BOWLINE_CONFIG", "BOWLINE_STATE_DIR", "BOWLINE_DATA_DIR", "BOWLINE_RUNTIME_DIR", "BOWLINE_CLIENT"];
 
 pub(super) fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
@@ -237,6 +393,11 @@ pub(super) fn find(name: &str) -> Option<&'static Key> {
 
 pub(super) fn find_browser_key(name: &str) -> Option<&'static Key> {
     BROWSER_KEYS.iter().find(|key| key.name == name)
+}
+
+/// Whether some keys of a named browser stand in a table of this name.
+pub(super) fn is_browser_section(name: &str) -> bool {
+    BROWSER_KEYS.iter().any(|key| key.name.split_once('.').is_some_and(|(section, _)| section == name))
 }
 
 /// Tables of the file, without `browsers`: the first parts of the dotted names, in order.

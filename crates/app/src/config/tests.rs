@@ -60,6 +60,7 @@ fn defaults_are_the_documented_ones() {
         headless: true,
         no_sandbox: NoSandbox::Auto,
         args: Vec::new(),
+        autostart: true,
         launch_timeout: Duration::from_secs(30),
         launch_transport: Transport::Auto,
         stop_timeout: Duration::from_secs(5),
@@ -70,6 +71,30 @@ fn defaults_are_the_documented_ones() {
         max_message: 256 << 20,
         max_quick_deaths: 5,
         cooldown: Duration::from_secs(60),
+        recorder: RecorderConfig {
+            enabled: true,
+            max_console: 1000,
+            max_requests: 500,
+            max_console_bytes: 4 << 20,
+            max_network_bytes: 8 << 20,
+            max_text: 64 << 10,
+            max_frames: 500,
+            max_body: 10 << 20,
+            body_buffer: 32 << 20,
+            persist: true,
+            keep_closed: Duration::from_secs(3600),
+            max_bytes: 64 << 20,
+            dialog_timeout: Duration::from_secs(5),
+            dialog_timeout_headed: Duration::from_secs(60),
+        },
+        reconnect: ReconnectConfig {
+            health_interval: Duration::from_secs(30),
+            suspicious_interval: Duration::from_secs(5),
+            attempts: 5,
+            backoff: Duration::from_secs(1),
+            max_idle: Duration::from_secs(24 * 3600),
+        },
+        rate_limit: 2000,
         browsers: BTreeMap::new(),
     };
     assert_eq!(defaults(), expected);
@@ -105,6 +130,7 @@ fn every_key_can_be_set_in_the_file() {
         headless = false
         no_sandbox = true
         args = ["--lang=de", "--mute-audio"]
+        hub.autostart = false
         launch.timeout = "1m30s"
         launch.transport = "pipe"
         [stop]
@@ -119,6 +145,31 @@ fn every_key_can_be_set_in_the_file() {
         [restart]
         max_quick_deaths = 0x0a
         cooldown = "1h"
+        [recorder]
+        enabled = false
+        max_console = 1
+        max_requests = 2
+        max_console_bytes = "16KiB"
+        max_network_bytes = "32KiB"
+        max_text = "1KiB"
+        max_frames = 3
+        max_body = "2KiB"
+        body_buffer = "64KiB"
+        [history]
+        persist = false
+        keep_closed = "0s"
+        max_bytes = "1MiB"
+        [dialogs]
+        timeout = "0s"
+        timeout_headed = "1s"
+        [connections]
+        health_interval = "1s"
+        suspicious_interval = "2s"
+        reconnect_attempts = 4
+        reconnect_backoff = "10ms"
+        max_idle = "0s"
+        [api]
+        rate_limit = 7
         "#,
     );
     let expected = Config {
@@ -129,6 +180,7 @@ fn every_key_can_be_set_in_the_file() {
         headless: false,
         no_sandbox: NoSandbox::Always,
         args: vec!["--lang=de".to_owned(), "--mute-audio".to_owned()],
+        autostart: false,
         launch_timeout: Duration::from_secs(90),
         launch_transport: Transport::Pipe,
         stop_timeout: Duration::from_secs(1),
@@ -139,6 +191,30 @@ fn every_key_can_be_set_in_the_file() {
         max_message: 1 << 20,
         max_quick_deaths: 10,
         cooldown: Duration::from_secs(3600),
+        recorder: RecorderConfig {
+            enabled: false,
+            max_console: 1,
+            max_requests: 2,
+            max_console_bytes: 16 << 10,
+            max_network_bytes: 32 << 10,
+            max_text: 1 << 10,
+            max_frames: 3,
+            max_body: 2 << 10,
+            body_buffer: 64 << 10,
+            persist: false,
+            keep_closed: Duration::ZERO,
+            max_bytes: 1 << 20,
+            dialog_timeout: Duration::ZERO,
+            dialog_timeout_headed: Duration::from_secs(1),
+        },
+        reconnect: ReconnectConfig {
+            health_interval: Duration::from_secs(1),
+            suspicious_interval: Duration::from_secs(2),
+            attempts: 4,
+            backoff: Duration::from_millis(10),
+            max_idle: Duration::ZERO,
+        },
+        rate_limit: 7,
         browsers: BTreeMap::new(),
     };
     assert_eq!(config, expected);
@@ -180,6 +256,7 @@ fn rows_show_every_key_as_toml_with_its_origin() {
             "headless = false [file config.toml:1]",
             "no_sandbox = \"auto\" [default]",
             "args = ['a \"b\"'] [file config.toml:2]",
+            "hub.autostart = true [default]",
             "launch.timeout = \"30s\" [default]",
             "launch.transport = \"auto\" [default]",
             "stop.timeout = \"1m30s\" [BOWLINE_STOP_TIMEOUT]",
@@ -190,6 +267,26 @@ fn rows_show_every_key_as_toml_with_its_origin() {
             "cdp.max_message = \"256MiB\" [default]",
             "restart.max_quick_deaths = 5 [default]",
             "restart.cooldown = \"1m\" [default]",
+            "recorder.enabled = true [default]",
+            "recorder.max_console = 1000 [default]",
+            "recorder.max_requests = 500 [default]",
+            "recorder.max_console_bytes = \"4MiB\" [default]",
+            "recorder.max_network_bytes = \"8MiB\" [default]",
+            "recorder.max_text = \"64KiB\" [default]",
+            "recorder.max_frames = 500 [default]",
+            "recorder.max_body = \"10MiB\" [default]",
+            "recorder.body_buffer = \"32MiB\" [default]",
+            "history.persist = true [default]",
+            "history.keep_closed = \"1h\" [default]",
+            "history.max_bytes = \"64MiB\" [default]",
+            "dialogs.timeout = \"5s\" [default]",
+            "dialogs.timeout_headed = \"1m\" [default]",
+            "connections.health_interval = \"30s\" [default]",
+            "connections.suspicious_interval = \"5s\" [default]",
+            "connections.reconnect_attempts = 5 [default]",
+            "connections.reconnect_backoff = \"1s\" [default]",
+            "connections.max_idle = \"24h\" [default]",
+            "api.rate_limit = 2000 [default]",
             "browsers.a.browser = \"x\" [file config.toml:6]",
             "browsers.a.port = 1 [file config.toml:5]",
             "browsers.b = {} [file config.toml:3]",

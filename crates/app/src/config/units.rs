@@ -19,7 +19,7 @@ const SIZES: [(&str, u64); 7] = [
 const BINARY_SIZES: usize = 3;
 
 /// Reads "5m", "1h30m" or "500ms"; digits alone are seconds.
-pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     if let Some(seconds) = whole_number(text) {
         return Some(Duration::from_secs(seconds));

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Place, Surroundings, Timing};
 use crate::backend::{Exit, Process, Spec, StartError};
+use crate::hands::Hands;
 use crate::router::{CallError, Router};
 
 /// How long an ended link waits for the exit of the process behind it, which says why. Clients wait too.
@@ -17,8 +18,12 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long a browser may take to follow `Browser.close`.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long the recorder may take to join a browser with many tabs.
+const ATTEND: Duration = Duration::from_secs(10);
+
 pub(super) struct Running {
     pub(super) router: Router,
+    hands: Hands,
     needs_token: bool,
     /// Resolves when the browser no longer answers. Kept here, so that it goes on over interruptions.
     hung: BoxFuture<'static, Duration>,
@@ -53,10 +58,12 @@ pub(super) async fn start(
         exit = exit_of(process.as_mut()) => process.as_ref().map(|process| process.explain(&exit)),
         version = router.call::<BrowserVersion>("Browser.getVersion", json!({}), timing.launch) => match version {
             Ok(version) => {
+                attend(world, name, &router, &version).await;
                 let needs_token = !spec.is_throw_away();
+                let hands = Hands::new(router.clone(), world.tasks.clone());
                 let hung = Box::pin(hung(router.clone(), timing.clone()));
                 let ready_at = Instant::now();
-                return Ok(Running { router, needs_token, hung, process, version, ready_at });
+                return Ok(Running { router, hands, needs_token, hung, process, version, ready_at });
             }
             Err(CallError::Closed) => None,
             Err(error) => Some(no_answer(timing, &error, process.as_deref())),
@@ -78,9 +85,23 @@ pub(super) async fn start(
     Err(error)
 }
 
+/// Lets the recorder in before anybody else. A browser that cannot be recorded is a browser all the same.
+async fn attend(world: &Surroundings, name: &str, router: &Router, version: &BrowserVersion) {
+    if !world.recorder.records(name) {
+        return;
+    }
+    let is_headed = !version.user_agent.contains("Headless");
+    let attended = world.recorder.attend(name, router, is_headed, &world.tasks);
+    match timeout(ATTEND, attended).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(browser = name, %error, "not recorded"),
+        Err(_) => tracing::warn!(browser = name, "not recorded from the beginning: it does not answer"),
+    }
+}
+
 impl Running {
     pub(super) fn place(&self) -> Place {
-        Place { router: self.router.clone(), needs_token: self.needs_token }
+        Place { router: self.router.clone(), hands: self.hands.clone(), needs_token: self.needs_token }
     }
 
     /// Resolves when the browser has ended or no longer answers.

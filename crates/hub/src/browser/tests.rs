@@ -19,6 +19,7 @@ fn world() -> World {
         backend: backend.clone(),
         timing,
         limits: Limits::default(),
+        recorder: Recorder::open(crate::fake::quiet_recorder()),
         shutdown: shutdown.clone(),
         tasks: tasks.clone(),
     };

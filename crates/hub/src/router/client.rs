@@ -76,6 +76,25 @@ impl CdpClient {
         }
     }
 
+    /// Sends a command of the hub itself: without waiting, and without waking anybody for its answer.
+    pub fn post(&self, text: &str) {
+        let Ok(command) = Command::parse(text) else { return };
+        let body = Bytes::copy_from_slice(text.as_bytes());
+        let mut table = self.router.table();
+        match table.command(self.id, &command, body, self.router.0.max_outgoing) {
+            Decision::Send(messages) => {
+                for message in messages {
+                    self.router.0.upstream.push_own(message);
+                }
+            }
+            Decision::Answered => {}
+            Decision::Held(hold) => {
+                drop(table);
+                self.release_later(hold);
+            }
+        }
+    }
+
     fn forward(&self, message: Outgoing, budget: Option<tokio::sync::OwnedSemaphorePermit>) {
         match budget {
             Some(budget) => self.router.0.upstream.push(message, budget),

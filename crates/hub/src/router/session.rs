@@ -40,6 +40,8 @@ pub(super) struct Pending {
     pub(super) count: u32,
     /// The answer names a new session of the same client.
     pub(super) attaches: Option<Attaches>,
+    /// The answer names a new tab, which is to be sent to this address.
+    pub(super) creates: Option<Option<String>>,
 }
 
 pub(super) enum Attaches {

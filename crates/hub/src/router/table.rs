@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bowline_wire::cdp::{self, AttachedToTarget, ErrorBody, SessionRef};
+use bowline_wire::cdp::{self, AttachedToTarget, CreatedTarget, ErrorBody, SessionRef};
 use bowline_wire::{BrowserMessage, Command, SessionId, TargetId, reply};
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+use super::birth::{self, Birth, Births, Waiting};
 use super::outbox::{CloseReason, Outbox};
 use super::release::{Hold, Release, Releases};
 use super::session::{Attaches, Pending, Session, attaches, wants_flat};
@@ -21,6 +22,9 @@ pub(super) struct Table {
     clients: HashMap<ClientId, Client>,
     sessions: HashMap<SessionId, Session>,
     releases: Releases,
+    births: Births,
+    /// Targets whose births have begun to wait, for whoever keeps the time.
+    new_births: Vec<TargetId>,
     own: HashMap<i32, OwnCall>,
     last_own: i32,
     last_client: u64,
@@ -30,13 +34,26 @@ struct Client {
     outbox: Arc<Outbox>,
     root: SessionId,
     entry: Entry,
+    /// One of the hub's own, which nobody counts.
+    is_own: bool,
 }
 
 /// What waits for the answer to a command of the hub itself.
 pub(super) enum OwnCall {
     Answer(oneshot::Sender<Bytes>),
-    Attach { id: ClientId, entry: Entry, outbox: Arc<Outbox>, done: oneshot::Sender<Result<(), ErrorBody>> },
+    Attach(Newcomer),
+    /// Attached to a tab only to send it somewhere.
+    Navigate(String),
     Ignore,
+}
+
+/// A client whose root session is being made.
+pub(super) struct Newcomer {
+    pub(super) id: ClientId,
+    pub(super) entry: Entry,
+    pub(super) is_own: bool,
+    pub(super) outbox: Arc<Outbox>,
+    pub(super) done: oneshot::Sender<Result<(), ErrorBody>>,
 }
 
 pub(super) enum Decision {
@@ -48,7 +65,7 @@ pub(super) enum Decision {
 
 impl Table {
     pub(super) fn client_count(&self) -> usize {
-        self.clients.len()
+        self.clients.values().filter(|client| !client.is_own).count()
     }
 
     pub(super) fn new_client_id(&mut self) -> ClientId {
@@ -95,6 +112,12 @@ impl Table {
             return refuse(reply::SERVER_ERROR, &message);
         }
         let (session_id, target) = (session_id.clone(), session.target.clone());
+        let creates = command.method == birth::CREATE_TARGET && self.births.has_recorder();
+        let blank = if creates { birth::blank(command) } else { None };
+        let (url, body) = match blank {
+            Some((url, body)) => (Some(url), body),
+            None => (None, body),
+        };
         if let Some(session) = self.sessions.get_mut(key) {
             if command.method == "Target.setAutoAttach" {
                 session.auto_attaches_flat = wants_flat(command.params);
@@ -102,6 +125,7 @@ impl Table {
             let pending = session.pending.entry(command.id).or_default();
             pending.count += 1;
             pending.attaches = attaches(command);
+            pending.creates = creates.then_some(url);
         }
         let session = command.session.is_none().then(|| session_id.clone());
         let outgoing = Outgoing { session, body };
@@ -130,13 +154,14 @@ impl Table {
         let Some(session_key) = envelope.session else { return self.deliver_own(message, text, envelope) };
         let Some(session) = self.sessions.get_mut(session_key) else { return Vec::new() };
         let Some(client) = self.clients.get(&session.client) else { return Vec::new() };
-        let mut attached = None;
+        let (mut attached, mut created) = (None, None);
         if let Some(id) = envelope.id {
             let Some(pending) = session.pending.get_mut(&id) else {
-                // Answered before by the hub, when the page crashed.
-                return Vec::new();
+                // Answered before by the hub, when the page crashed; or one of the hub's own.
+                return self.arrived(session_key, id);
             };
             attached = pending.attaches.take();
+            created = pending.creates.take();
             pending.count -= 1;
             if pending.count == 0 {
                 session.pending.remove(&id);
@@ -147,6 +172,12 @@ impl Table {
         } else {
             message.clone()
         };
+        if let Some(url) = created
+            && let Ok(Ok(target)) = read_answer::<CreatedTarget>(text.as_bytes())
+        {
+            let waiting = Waiting::Client { client: session.client, answer: delivered };
+            return self.born(target.target_id, Birth { url, waiting });
+        }
         client.outbox.push(delivered);
         match attached {
             Some(Attaches::Browser) => self.learn_from_answer(session_key, text, None),
@@ -189,20 +220,20 @@ impl Table {
                 let _ = done.send(message.clone());
                 Vec::new()
             }
-            OwnCall::Attach { id, entry, outbox, done } => {
-                self.welcome(text, id, Client { outbox, root: SessionId::new(""), entry }, done)
-            }
+            OwnCall::Attach(newcomer) => self.welcome(text, newcomer),
+            OwnCall::Navigate(url) => match read_answer::<SessionRef>(text.as_bytes()) {
+                Ok(Ok(SessionRef { session_id })) => {
+                    vec![navigate(session_id.clone(), 0, &url), self.detach(&session_id)]
+                }
+                // The tab has gone.
+                _ => Vec::new(),
+            },
         }
     }
 
-    /// A client's root session is there. `client` has still to learn its name.
-    fn welcome(
-        &mut self,
-        text: &str,
-        id: ClientId,
-        client: Client,
-        done: oneshot::Sender<Result<(), ErrorBody>>,
-    ) -> Vec<Outgoing> {
+    /// A client's root session is there.
+    fn welcome(&mut self, text: &str, newcomer: Newcomer) -> Vec<Outgoing> {
+        let Newcomer { id, entry, is_own, outbox, done } = newcomer;
         let root = match read_answer::<SessionRef>(text.as_bytes()) {
             Ok(Ok(answer)) => answer.session_id,
             Ok(Err(error)) => {
@@ -216,18 +247,96 @@ impl Table {
         };
         if done.send(Ok(())).is_err() {
             // The client left while it was being connected.
-            let call = self.own_call(OwnCall::Ignore);
-            let params = serde_json::json!({ "sessionId": root });
-            let body = Bytes::from(reply::command(call, "Target.detachFromTarget", &params));
-            return vec![Outgoing { session: None, body }];
+            return vec![self.detach(&root)];
         }
-        let target = match &client.entry {
+        let target = match &entry {
             Entry::Browser => None,
             Entry::Page(target) => Some(target.clone()),
         };
         self.sessions.insert(root.clone(), Session::new(id, None, target));
-        self.clients.insert(id, Client { root, ..client });
+        self.clients.insert(id, Client { outbox, root, entry, is_own });
         Vec::new()
+    }
+
+    fn detach(&mut self, session: &SessionId) -> Outgoing {
+        let call = self.own_call(OwnCall::Ignore);
+        let params = serde_json::json!({ "sessionId": session });
+        Outgoing {
+            session: None,
+            body: Bytes::from(reply::command(call, "Target.detachFromTarget", &params)),
+        }
+    }
+
+    /// From now on new tabs wait for this client, the recorder.
+    pub(super) fn watched_by(&mut self, recorder: ClientId) {
+        self.births.watched_by(recorder);
+    }
+
+    pub(super) fn is_watched(&self) -> bool {
+        self.births.has_recorder()
+    }
+
+    /// A tab was made. What waits for it waits for the recorder, if that is not ready yet.
+    pub(super) fn born(&mut self, target: TargetId, birth: Birth) -> Vec<Outgoing> {
+        if self.births.has_recorder() && self.births.session_on(&target).is_none() {
+            self.births.expect(target.clone(), birth);
+            self.new_births.push(target);
+            return Vec::new();
+        }
+        self.deliver_birth(&target, birth).into_iter().collect()
+    }
+
+    /// The recorder is ready for a target, which runs.
+    pub(super) fn settle(&mut self, target: TargetId, session: SessionId) -> Vec<Outgoing> {
+        self.births.watch(target.clone(), session);
+        self.give_up_birth(&target)
+    }
+
+    /// What waits for a target waits no longer.
+    pub(super) fn give_up_birth(&mut self, target: &TargetId) -> Vec<Outgoing> {
+        let births = self.births.take(target);
+        births.into_iter().filter_map(|birth| self.deliver_birth(target, birth)).collect()
+    }
+
+    pub(super) fn take_new_births(&mut self) -> Vec<TargetId> {
+        std::mem::take(&mut self.new_births)
+    }
+
+    /// Sends the tab where it was meant to go, and tells whoever made it.
+    fn deliver_birth(&mut self, target: &TargetId, birth: Birth) -> Option<Outgoing> {
+        self.tell_born(birth.waiting);
+        let url = birth.url?;
+        Some(match self.births.session_on(target).cloned() {
+            Some(session) => navigate(session.clone(), self.births.travels(&session), &url),
+            None => {
+                // The recorder never got there; the tab must all the same.
+                let call = self.own_call(OwnCall::Navigate(url));
+                let params = serde_json::json!({"targetId": target, "flatten": true});
+                let body = Bytes::from(reply::command(call, "Target.attachToTarget", &params));
+                Outgoing { session: None, body }
+            }
+        })
+    }
+
+    /// A tab shows what it was made for. The blank page it began with is to be no part of its history.
+    fn arrived(&mut self, session: &str, id: i32) -> Vec<Outgoing> {
+        if !self.births.arrived(session, id) {
+            return Vec::new();
+        }
+        let body = reply::command(0, "Page.resetNavigationHistory", &serde_json::json!({}));
+        vec![Outgoing { session: Some(SessionId::new(session)), body: Bytes::from(body) }]
+    }
+
+    fn tell_born(&mut self, waiting: Waiting) {
+        match waiting {
+            Waiting::Client { client, answer } => {
+                if let Some(client) = self.clients.get(&client) {
+                    client.outbox.push(answer);
+                }
+            }
+            // Whoever waited may have left.
+            Waiting::Own(done) => drop(done.send(())),
+        }
     }
 
     fn learn_from_answer(&mut self, parent: &str, text: &str, target: Option<TargetId>) {
@@ -279,6 +388,9 @@ impl Table {
             let Some(session) = self.sessions.remove(session_id.as_str()) else { continue };
             if let Some(target) = session.target {
                 released.extend(self.releases.forget(&target, &session_id));
+                for birth in self.births.ended(&target, &session_id) {
+                    released.extend(self.deliver_birth(&target, birth));
+                }
             }
             let children =
                 self.sessions.iter().filter(|(_, child)| child.parent.as_ref() == Some(&session_id));
@@ -315,6 +427,9 @@ impl Table {
             }
             session.client != id
         });
+        for (target, birth) in self.births.left(id) {
+            released.extend(self.deliver_birth(&target, birth));
+        }
         (Some(client.root), released)
     }
 
@@ -334,6 +449,12 @@ impl Table {
     pub(super) fn drop_own_calls(&mut self) {
         self.own.clear();
     }
+}
+
+fn navigate(session: SessionId, id: i32, url: &str) -> Outgoing {
+    let params = serde_json::json!({"url": url, "transitionType": "auto_toplevel"});
+    let body = Bytes::from(reply::command(id, "Page.navigate", &params));
+    Outgoing { session: Some(session), body }
 }
 
 /// The result or the error of an answer.

@@ -288,3 +288,60 @@ async fn a_client_that_gives_up_connecting_is_detached_too() {
     );
     assert_eq!(router.client_count(), 0);
 }
+
+fn create(id: i32, url: &str) -> Value {
+    json!({"id": id, "method": "Target.createTarget", "params": {"url": url, "width": 5}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_tab_is_sent_to_its_address_when_the_recorder_watches_it() {
+    let (client, recorder, mut browser, router) = two_clients(Limits::default()).await;
+    router.watched_by(&recorder);
+    say(&client, create(1, "http://a.test/")).await;
+    let command = browser.command().await.unwrap();
+    assert_eq!(command["params"], json!({"url": "about:blank", "width": 5}));
+    browser.send(attached("ROOT2", "S", "T", true)).await;
+    browser.send(json!({"id": 1, "result": {"targetId": "T"}, "sessionId": "ROOT1"})).await;
+    assert_eq!(hear(&recorder).await[0]["params"]["sessionId"], "S");
+    router.settle(TargetId::new("T"), SessionId::new("S"));
+    let navigate = browser.command().await.unwrap();
+    assert_eq!((&navigate["method"], &navigate["sessionId"]), (&json!("Page.navigate"), &json!("S")));
+    assert_eq!(navigate["params"]["url"], "http://a.test/");
+    assert_eq!(hear(&client).await, [json!({"id": 1, "result": {"targetId": "T"}})]);
+    // The blank page is no part of its history.
+    browser.send(json!({"id": navigate["id"], "result": {}, "sessionId": "S"})).await;
+    assert_eq!(browser.command().await.unwrap()["method"], "Page.resetNavigationHistory");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tab_that_the_recorder_never_watches_gets_to_its_address_too() {
+    let (client, recorder, mut browser, router) = two_clients(Limits::default()).await;
+    router.watched_by(&recorder);
+    say(&client, create(1, "http://a.test/")).await;
+    browser.command().await.unwrap();
+    browser.send(json!({"id": 1, "result": {"targetId": "T"}, "sessionId": "ROOT1"})).await;
+    let (command, answer) = tokio::join!(browser.command(), hear(&client));
+    assert_eq!(answer[0]["result"]["targetId"], "T", "told after the longest hold");
+    let navigate = command.unwrap();
+    assert_eq!(navigate["params"]["url"], "http://a.test/");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tabs_without_a_request_are_made_as_asked() {
+    let (client, recorder, mut browser, router) = two_clients(Limits::default()).await;
+    router.watched_by(&recorder);
+    for (id, url) in [(1, "about:blank"), (2, "data:text/html,x"), (3, "")] {
+        say(&client, create(id, url)).await;
+        assert_eq!(browser.command().await.unwrap()["params"]["url"], url);
+    }
+    let for_tab = json!({"id": 4, "method": "Target.createTarget", "params": {"url": "http://a.test/", "forTab": true}});
+    say(&client, for_tab).await;
+    assert_eq!(browser.command().await.unwrap()["params"]["url"], "http://a.test/");
+    drop(recorder);
+    // Nobody watches any more: nothing is changed, and nothing waits.
+    assert_eq!(browser.command().await.unwrap()["method"], "Target.detachFromTarget");
+    say(&client, create(5, "http://a.test/")).await;
+    assert_eq!(browser.command().await.unwrap()["params"]["url"], "http://a.test/");
+    browser.send(json!({"id": 5, "result": {"targetId": "T"}, "sessionId": "ROOT1"})).await;
+    assert_eq!(hear(&client).await[0]["id"], 5);
+}

@@ -14,9 +14,12 @@ fn named_browsers_are_read_with_all_their_keys() {
         no_sandbox = false
         args = ["--lang=de"]
         port = 9300
+        recorder.enabled = false
         [browsers.remote_2]
         attach = "ws://10.0.0.2:9222/devtools/browser/x"
         port = 0
+        [browsers.remote_2.recorder]
+        enabled = true
         [browsers.1-empty]
         "#,
     );
@@ -28,6 +31,7 @@ fn named_browsers_are_read_with_all_their_keys() {
         args: vec!["--lang=de".to_owned()],
         port: Some(9300),
         attach: None,
+        recorded: Some(false),
     };
     assert_eq!(config.browsers.keys().collect::<Vec<_>>(), ["1-empty", "remote_2", "work"]);
     assert_eq!(config.browsers["work"], work);
@@ -35,6 +39,7 @@ fn named_browsers_are_read_with_all_their_keys() {
     let remote = &config.browsers["remote_2"];
     assert_eq!(remote.attach.as_deref(), Some("ws://10.0.0.2:9222/devtools/browser/x"));
     assert_eq!(remote.port, Some(0));
+    assert_eq!(remote.recorded, Some(true));
 }
 
 #[test]

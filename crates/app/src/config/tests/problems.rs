@@ -39,7 +39,7 @@ fn unknown_key_is_placed_and_corrected() {
         (
             "timeout = 3",
             "config.toml:1:1: unknown key `timeout`",
-            "did you mean `launch.timeout`, `stop.timeout` or `health.timeout`?",
+            "did you mean `launch.timeout`, `stop.timeout`, `health.timeout` or `dialogs.timeout`?",
         ),
         (
             "[browsers.a]\nprofil = \"x\"",
