@@ -29,7 +29,7 @@ const listed = (text) => [...text.split('\nCommands:\n')[1].split('\n\n')[0].mat
 /** Every command, with those of `config`. */
 async function commands() {
   const names = listed(await help([], 100));
-  assert.ok(names.length >= 13, names.join(' '));
+  assert.ok(names.length >= 22, names.join(' '));
   const below = listed(await help(['config'], 100)).map((name) => ['config', name]);
   return [...names.map((name) => [name]), ...below];
 }
@@ -37,10 +37,11 @@ async function commands() {
 test('the help names every command of the product and every exit code', hubOnly, async () => {
   const text = await help([], 100);
   const expected = ['serve', 'status', 'browsers', 'launch', 'attach', 'stop', 'restart', 'endpoint', 'wrap',
+    'tabs', 'console', 'network', 'body', 'eval', 'cdp', 'har', 'clear',
     'doctor', 'shutdown', 'demo', 'config', 'completions'];
   assert.deepEqual(expected.filter((name) => !listed(text).includes(name)), []);
   const codes = text.split('Exit codes:')[1];
-  for (const code of [0, 1, 2, 3, 4, 5, 6]) assert.match(codes, new RegExp(`\\b${code}  \\S`));
+  for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]) assert.match(codes, new RegExp(`\\b${code}  \\S`));
 });
 
 test('the help of every command has examples that begin with bowline', hubOnly, async () => {
@@ -84,6 +85,12 @@ test('wrong usage exits 2 and names what was wrong, on stderr alone', hubOnly, a
     [['completions', 'tcsh'], /tcsh/],
     [['attach', 'a', 'b', 'c'], /'c'/],
     [['attach'], /address/],
+    [['console', '--level', 'loud'], /loud.*--level/s],
+    [['network', '--status', '6'], /'6'.*--status/s],
+    [['eval'], /expression/],
+    [['cdp', 'reload'], /reload/],
+    [['body'], /REQUEST/],
+    [['tabs', '--port', '9222', '--browser', 'work'], /--port.*--browser|--browser.*--port/s],
     [[], /Usage/],
   ];
   const said = await pooled(wrong, 2, ([args]) => home.run(args));
@@ -106,7 +113,7 @@ test('completions are scripts that their shells accept', hubOnly, async () => {
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { code, stdout, stderr } = await home.run(['completions', shell]);
     assert.deepEqual([code, stderr], [0, '']);
-    for (const word of ['bowline', 'endpoint', '--profile', 'shutdown']) {
+    for (const word of ['bowline', 'endpoint', '--profile', 'shutdown', 'console', '--follow']) {
       // fish writes an option as `-l profile`.
       assert.ok(stdout.includes(shell === 'fish' ? word.replace('--', '-l ') : word), `${shell}: ${word}`);
     }

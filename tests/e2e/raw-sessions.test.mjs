@@ -193,9 +193,14 @@ test('a page endpoint sees its page close: Inspector.detached, then the socket c
   assert.equal(page.events.at(-1).params.reason, 'target_closed', 'nothing comes after it');
 });
 
+/** A page that is still on its way cannot be crashed. */
+const loaded = (sessionId) =>
+  until('the page is there', () => cdp.evaluate('document.readyState === "complete" && document.title !== ""', sessionId));
+
 test('a crashed page says so and stays attached', async () => {
   const { sessionId, targetId } = await cdp.page(at.site.url('/'));
   const bystander = await cdp.page(`${at.site.other}/two`);
+  await loaded(sessionId);
   await cdp.send('Inspector.enable', {}, sessionId);
   await cdp.send('Target.setDiscoverTargets', { discover: true });
   cdp.send('Page.crash', {}, sessionId).catch(() => {});
@@ -214,6 +219,7 @@ test('commands pending on a page that closes are answered', hubOnly, async () =>
 
 test('commands pending on a page that crashes are answered', hubOnly, async () => {
   const { sessionId } = await cdp.page(at.site.url('/'));
+  await loaded(sessionId);
   const pending = Array.from({ length: 20 }, () => assert.rejects(cdp.evaluate(NEVER, sessionId)));
   pending.push(assert.rejects(cdp.send('Page.crash', {}, sessionId)));
   await within(3_000, 'every answer', Promise.all(pending));
@@ -221,6 +227,7 @@ test('commands pending on a page that crashes are answered', hubOnly, async () =
 
 test('commands of a crashed page are answered once, although Chromium answers them at a reload', hubOnly, async () => {
   const { sessionId } = await cdp.page(at.site.url('/'));
+  await loaded(sessionId);
   const pending = assert.rejects(cdp.evaluate(NEVER, sessionId));
   cdp.send('Page.crash', {}, sessionId).catch(() => {});
   await within(3_000, 'the answer', pending);

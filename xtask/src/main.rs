@@ -5,6 +5,7 @@ mod bench;
 mod browser;
 mod install;
 mod node;
+mod python;
 mod run;
 mod steps;
 mod test;

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 
 use crate::install::Permission;
 use crate::node::Node;
-use crate::{browser, steps};
+use crate::{browser, python, steps};
 
 /// The workspace is always chosen whole and with these features, also where one binary would do:
 /// a different choice would give the dependencies other features, and build them a second time.
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if wanted(Part::E2e) {
         let found = Node::ensure(permission)?;
         let e2e = found.ensure_packages(permission)?;
-        node = Some((found, e2e));
+        node = Some((found, e2e, python::ensure_schemathesis(permission)?));
     }
 
     if wanted(Part::Fmt) {
@@ -79,8 +79,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if wanted(Part::Unit) {
         steps::step("unit", &mut unit_tests())?;
     }
-    if let Some((node, e2e)) = node {
-        end_to_end(&node, &e2e)?;
+    if let Some((node, e2e, schemathesis)) = node {
+        end_to_end(&node, &e2e, &schemathesis)?;
     }
     println!("\nAll passed in {}.", steps::seconds(start.elapsed()));
     Ok(ExitCode::SUCCESS)
@@ -100,9 +100,10 @@ fn unit_tests() -> Command {
     command
 }
 
-fn end_to_end(node: &Node, e2e: &Path) -> Result<()> {
+fn end_to_end(node: &Node, e2e: &Path, schemathesis: &Path) -> Result<()> {
     let mut npm = node.command("npm");
     npm.arg("test").current_dir(e2e).env("BOWLINE_BIN", steps::bowline("debug")?);
+    npm.env("E2E_SCHEMATHESIS", schemathesis);
     steps::step("e2e", &mut npm)
 }
 

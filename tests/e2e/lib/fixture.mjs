@@ -7,10 +7,10 @@ import { Site } from './site.mjs';
  * Gives {site, target}, filled before the file's first test. `open(at)` and `close(at)` add the
  * file's own things: one hook each, because hooks at the top of a file do not wait for each other.
  */
-export function fixture({ target = true, env, open, close } = {}) {
+export function fixture({ target = true, env, pages, open, close } = {}) {
   const at = {};
   before(async () => {
-    at.site = await Site.start();
+    at.site = await Site.start(pages);
     if (target) at.target = await startTarget({ env });
     await open?.(at);
   });

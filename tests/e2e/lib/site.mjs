@@ -1,12 +1,15 @@
 // The fixture web site. One server, two origins: the same port as 127.0.0.1 and as localhost.
 import { createServer } from 'node:http';
 
-const html = (title, body, script = '') =>
+export const html = (title, body, script = '') =>
   `<!doctype html><meta charset=utf-8><title>${title}</title><body>${body}<script>${script}</script>`;
 
-const js = (text) => ({ type: 'text/javascript', body: text });
+export const js = (text) => ({ type: 'text/javascript', body: text });
 
-/** Path to page. A page is HTML text, or {status, type, headers, body}, or a function of (url, request). */
+/**
+ * Path to page. A page is HTML text, or {status, type, headers, body}, or a function of (url, request)
+ * that gives one, or {answer(request, response)} for what is not said at once.
+ */
 const PAGES = {
   '/': html('home', '<h1>Home</h1><a id=two href=/two>two</a>'),
   '/two': html('two', '<h1>Two</h1>', 'window.sawEarly = window.early;'),
@@ -62,8 +65,10 @@ export class Site {
   /** What was asked for, in order. `/hang` is never answered: it ends with the server. */
   requests = [];
 
-  static async start() {
+  /** With further pages, which a test file needs for itself. */
+  static async start(pages = {}) {
     const site = new Site();
+    site.pages = { ...PAGES, ...pages };
     site.server = createServer((req, res) => site.#answer(req, res));
     // Both loopback families, so that `localhost` reaches us whichever way it resolves.
     await new Promise((resolve) => site.server.listen(0, '127.0.0.1', resolve));
@@ -82,9 +87,10 @@ export class Site {
     const url = new URL(req.url, this.origin);
     this.requests.push(`${req.method} ${url.pathname}${url.search}`);
     if (url.pathname === '/hang') return;
-    const entry = PAGES[url.pathname];
+    const entry = this.pages[url.pathname];
     const page = typeof entry === 'function' ? entry(url, req) : entry;
     if (page === undefined) return void res.writeHead(404).end('not found');
+    if (page.answer) return void page.answer(req, res);
     const { status = 200, type = 'text/html', headers = {}, body } = page.body === undefined ? { body: page } : page;
     res.writeHead(status, { 'content-type': type, 'cache-control': 'no-store', ...headers }).end(body);
   }
