@@ -9,19 +9,33 @@ mod connect;
 #[cfg(feature = "bench")]
 mod contest;
 #[cfg(feature = "bench")]
+mod eval;
+#[cfg(feature = "bench")]
 mod footprint;
 #[cfg(feature = "bench")]
 mod heat;
+#[cfg(feature = "bench")]
+mod listener;
+#[cfg(feature = "bench")]
+mod load;
 #[cfg(feature = "bench")]
 mod machine;
 #[cfg(feature = "bench")]
 mod measures;
 #[cfg(feature = "bench")]
+mod new_tab;
+#[cfg(feature = "bench")]
 mod report;
+#[cfg(feature = "bench")]
+mod rest;
 #[cfg(feature = "bench")]
 mod side;
 #[cfg(feature = "bench")]
+mod site;
+#[cfg(feature = "bench")]
 mod stats;
+#[cfg(feature = "bench")]
+mod usage;
 
 use std::env;
 use std::path::PathBuf;
@@ -33,7 +47,7 @@ use crate::steps;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Fewer and shorter rounds: about a minute, less exact
+    /// Fewer and shorter rounds: about three minutes, less exact
     #[arg(long)]
     quick: bool,
 
@@ -56,6 +70,25 @@ pub struct Args {
     /// Run a direct Chromium on both sides: every ratio must be near 1.0
     #[arg(long)]
     self_check: bool,
+
+    /// Measure only this; may be given several times
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["self_check", "update_docs"])]
+    only: Vec<Topic>,
+}
+
+/// What can be measured by itself.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Topic {
+    /// What the hub costs by itself
+    Hub,
+    /// `bowline eval` from the shell
+    Eval,
+    /// The recorder under load
+    Load,
+    /// Bowline against a direct Chromium
+    Contest,
+    /// A hub that records against one that does not
+    Recording,
 }
 
 /// Measures if this is the release build with the feature; builds that and hands over if not.

@@ -110,7 +110,7 @@ impl Cdp {
 pub struct Page {
     pub cdp: Cdp,
     pub session: String,
-    target: String,
+    pub target: String,
 }
 
 impl Page {

@@ -12,41 +12,46 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::cdp::Cdp;
-use super::report::{Bar, Row};
+use super::report::{Bar, Part, Row};
 use super::side::{Side, interruptible};
 use super::stats;
+use super::usage::{MIB, resident};
 
 const CLIENTS: usize = 1_000;
 const DIALS_AT_ONCE: usize = 16;
-const MIB: f64 = 1024.0 * 1024.0;
 const LIMIT: Duration = Duration::from_secs(120);
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 /// After this long a hub that has nothing to do has settled.
 const SETTLE: Duration = Duration::from_secs(2);
 
-pub async fn measure(bowline: &Path, browser: &Path, quick: bool) -> Result<Vec<Row>> {
+pub async fn measure(bowline: &Path, browser: &Path, quick: bool) -> Result<Part> {
     allow_many_files()?;
-    let hub = Side::hub(bowline, browser).await?;
+    let hub = Side::hub(bowline, browser, &[]).await?;
     let work = async {
         let rows = timeout(LIMIT, measure_hub(&hub, bowline, browser, quick)).await;
         rows.unwrap_or_else(|_| bail!("the hub was not measured after {} s", LIMIT.as_secs()))
     };
     let rows = interruptible(work).await;
     hub.stop().await?;
-    rows
+    Ok(Part {
+        title: "The hub by itself",
+        about: format!("Memory, {CLIENTS} clients that are idle, and `bowline endpoint` from start to exit."),
+        sides: ["", "bowline"],
+        rows: rows?,
+    })
 }
 
 async fn measure_hub(hub: &Side, bowline: &Path, browser: &Path, quick: bool) -> Result<Vec<Row>> {
     sleep(SETTLE).await;
-    let without_browser = hub.resident()?;
+    let without_browser = resident(hub.pid)?;
     let url = hub.browser_url().await?;
     sleep(SETTLE).await;
-    let with_browser = hub.resident()?;
+    let with_browser = resident(hub.pid)?;
 
     let spawns = if quick { 20 } else { 50 };
     let times = endpoint_times(hub, bowline, browser, spawns).await?;
 
-    let before = hub.resident()?;
+    let before = resident(hub.pid)?;
     let mut clients: Vec<Cdp> = stream::iter(0..CLIENTS)
         .map(|_| Cdp::connect(&url))
         .buffer_unordered(DIALS_AT_ONCE)
@@ -58,17 +63,16 @@ async fn measure_hub(hub: &Side, bowline: &Path, browser: &Path, quick: bool) ->
         answer.context("an idle client got no answer")?.context("an idle client was refused")?;
     }
     sleep(SETTLE).await;
-    let per_client = hub.resident()?.saturating_sub(before) as f64 / CLIENTS as f64;
+    let per_client = resident(hub.pid)?.saturating_sub(before) as f64 / CLIENTS as f64;
     stream::iter(clients).for_each_concurrent(DIALS_AT_ONCE, Cdp::close).await;
 
-    let rss =
-        |name: &str, bytes: u64| Row::hub_only(name, "MiB", bytes as f64 / MIB, Some(Bar::AtMost(12.0)));
+    let rss = |name: &str, bytes: u64| Row::single(name, "MiB", bytes as f64 / MIB, Some(Bar::AtMost(12.0)));
     Ok(vec![
         rss("hub RSS, no browser yet", without_browser),
         rss("hub RSS, browser ready", with_browser),
-        Row::hub_only("RSS per idle client", "KiB", per_client / 1024.0, Some(Bar::AtMost(64.0))),
-        Row::hub_only("bowline endpoint, median", "ms", stats::median(&times), Some(Bar::AtMost(10.0))),
-        Row::hub_only("bowline endpoint, fastest", "ms", stats::min(&times), None),
+        Row::single("RSS per idle client", "KiB", per_client / 1024.0, Some(Bar::AtMost(64.0))),
+        Row::single("bowline endpoint, median", "ms", stats::median(&times), Some(Bar::AtMost(10.0))),
+        Row::single("bowline endpoint, fastest", "ms", stats::min(&times), None),
     ])
 }
 

@@ -1,4 +1,4 @@
-//! The report: rows with their bars, as a table of at most 80 columns, as JSON and as
+//! The report: parts with rows, rows with their bars; as tables of at most 80 columns, as JSON and as
 //! docs/BENCHMARKS.md. Knows nothing of how a row was measured.
 
 use std::fmt::Write as _;
@@ -15,14 +15,28 @@ pub enum Bar {
     RatioAtLeast(f64),
     /// A limit on the value itself, in the row's unit.
     AtMost(f64),
+    /// A limit on how much more it is than what it is compared with, in the row's unit.
+    MoreByAtMost(f64),
+}
+
+/// Rows that have the same to say about them.
+#[derive(Serialize)]
+pub struct Part {
+    pub title: &'static str,
+    /// What was measured and how, in lines for people.
+    pub about: String,
+    /// What is compared with what: the headings of a row's two values.
+    pub sides: [&'static str; 2],
+    pub rows: Vec<Row>,
 }
 
 #[derive(Serialize)]
 pub struct Row {
     name: String,
     unit: &'static str,
-    direct: Option<f64>,
-    bowline: f64,
+    /// What the value is compared with.
+    base: Option<f64>,
+    value: f64,
     ratio: Option<f64>,
     bar: Option<Bar>,
     pass: Option<bool>,
@@ -33,24 +47,24 @@ impl Row {
     pub fn compared(
         name: impl Into<String>,
         unit: &'static str,
-        direct: f64,
-        bowline: f64,
+        base: f64,
+        value: f64,
         ratio: f64,
         bar: Option<Bar>,
     ) -> Self {
-        Self::new(name.into(), unit, Some(direct), bowline, Some(ratio), bar)
+        Self::new(name.into(), unit, Some(base), value, Some(ratio), bar)
     }
 
-    /// A row that only the hub has.
-    pub fn hub_only(name: &str, unit: &'static str, bowline: f64, bar: Option<Bar>) -> Self {
-        Self::new(name.into(), unit, None, bowline, None, bar)
+    /// A row that is compared with nothing.
+    pub fn single(name: &str, unit: &'static str, value: f64, bar: Option<Bar>) -> Self {
+        Self::new(name.into(), unit, None, value, None, bar)
     }
 
     fn new(
         name: String,
         unit: &'static str,
-        direct: Option<f64>,
-        bowline: f64,
+        base: Option<f64>,
+        value: f64,
         ratio: Option<f64>,
         bar: Option<Bar>,
     ) -> Self {
@@ -59,21 +73,22 @@ impl Row {
         let pass = bar.map(|bar| match bar {
             Bar::RatioAtMost(limit) => ratio_or_nan <= limit,
             Bar::RatioAtLeast(limit) => ratio_or_nan >= limit,
-            Bar::AtMost(limit) => bowline <= limit,
+            Bar::AtMost(limit) => value <= limit,
+            Bar::MoreByAtMost(limit) => value - base.unwrap_or(f64::NAN) <= limit,
         });
-        Self { name, unit, direct, bowline, ratio, bar, pass }
+        Self { name, unit, base, value, ratio, bar, pass }
     }
 
     pub fn missed(&self) -> bool {
         self.pass == Some(false)
     }
 
-    /// Name, direct, bowline, ratio, bar, verdict.
+    /// Name, base, value, ratio, bar, verdict.
     fn cells(&self) -> [String; 6] {
         [
             format!("{} ({})", self.name, self.unit),
-            self.direct.map_or_else(String::new, number),
-            number(self.bowline),
+            self.base.map_or_else(String::new, number),
+            number(self.value),
             self.ratio.map_or_else(String::new, |ratio| format!("{ratio:.3}")),
             self.bar.map_or_else(String::new, Bar::shown),
             match self.pass {
@@ -91,6 +106,7 @@ impl Bar {
             Self::RatioAtMost(limit) => format!("<= {limit:.2}"),
             Self::RatioAtLeast(limit) => format!(">= {limit:.2}"),
             Self::AtMost(limit) => format!("<= {limit:.0}"),
+            Self::MoreByAtMost(limit) => format!("<= +{limit:.0}"),
         }
     }
 }
@@ -100,36 +116,55 @@ impl Serialize for Bar {
         let (of, rule, limit) = match *self {
             Self::RatioAtMost(limit) => ("ratio", "at most", limit),
             Self::RatioAtLeast(limit) => ("ratio", "at least", limit),
-            Self::AtMost(limit) => ("bowline", "at most", limit),
+            Self::AtMost(limit) => ("value", "at most", limit),
+            Self::MoreByAtMost(limit) => ("difference", "at most", limit),
         };
         json!({"of": of, "rule": rule, "limit": limit}).serialize(serializer)
     }
 }
 
-const HEADINGS: [&str; 6] = ["measured", "direct", "bowline", "ratio", "bar", ""];
-
-/// The table for the terminal.
-pub fn table(rows: &[Row]) -> String {
-    let mut text = String::new();
-    let cells = std::iter::once(HEADINGS.map(str::to_owned)).chain(rows.iter().map(Row::cells));
-    for [name, direct, bowline, ratio, bar, verdict] in cells {
-        let line = format!("{name:<36}{direct:>10}{bowline:>10}{ratio:>8}  {bar:<8}{verdict:<4}");
-        let _ = writeln!(text, "{}", line.trim_end());
+impl Part {
+    fn headings(&self) -> [&'static str; 6] {
+        let [base, value] = self.sides;
+        let ratio = if base.is_empty() { "" } else { "ratio" };
+        ["measured", base, value, ratio, "bar", ""]
     }
-    text
+
+    /// The table for the terminal.
+    pub fn table(&self) -> String {
+        let mut text = format!("{}\n", self.title);
+        let headings = self.headings().map(str::to_owned);
+        for [name, base, value, ratio, bar, verdict] in
+            std::iter::once(headings).chain(self.rows.iter().map(Row::cells))
+        {
+            let line = format!("{name:<36}{base:>10}{value:>10}{ratio:>8}  {bar:<8}{verdict:<4}");
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        text
+    }
+
+    fn markdown(&self) -> String {
+        let mut text = format!("\n## {}\n\n{}\n\n", self.title, self.about);
+        let _ =
+            writeln!(text, "| {} |\n| --- | ---: | ---: | ---: | --- | --- |", self.headings().join(" | "));
+        for row in &self.rows {
+            let _ = writeln!(text, "| {} |", row.cells().join(" | "));
+        }
+        text
+    }
 }
 
-pub fn json(machine: &Machine, rounds: usize, quick: bool, rows: &[Row], samples: &Value) -> Value {
-    json!({"machine": machine, "rounds": rounds, "quick": quick, "rows": rows, "samples": samples})
+pub fn json(machine: &Machine, rounds: usize, quick: bool, parts: &[Part], samples: &Value) -> Value {
+    json!({"machine": machine, "rounds": rounds, "quick": quick, "parts": parts, "samples": samples})
 }
 
 /// The whole of docs/BENCHMARKS.md.
-pub fn markdown(machine: &Machine, rounds: usize, quick: bool, rows: &[Row]) -> String {
+pub fn markdown(machine: &Machine, rounds: usize, quick: bool, parts: &[Part]) -> String {
     let mut text = String::from(
         "# Benchmarks\n\nWritten by `cargo xtask bench --update-docs`; do not edit.\n\n\
-         Both sides are measured in one run, alternating round by round (A B, B A, ...), with the same\n\
-         browser, the same flags and the same client; both are started afresh every few rounds. A ratio\n\
-         is the median over rounds of Bowline divided by direct Chromium (p99: of all samples together).\n\
+         Where two are compared, both are measured in one run, alternating round by round (A B, B A, ...),\n\
+         with the same browser, the same flags and the same client; both are started afresh every few rounds.\n\
+         A ratio is the median over rounds of the second divided by the first (p99: of all samples together).\n\
          Below 1 is better for times, above 1 for rates.\n\n",
     );
     let _ = writeln!(text, "| machine | |\n| --- | --- |");
@@ -137,10 +172,9 @@ pub fn markdown(machine: &Machine, rounds: usize, quick: bool, rows: &[Row]) -> 
         let _ = writeln!(text, "| {name} | {value} |");
     }
     let kind = if quick { " (quick)" } else { "" };
-    let _ = writeln!(text, "| rounds | {rounds}{kind} |\n");
-    let _ = writeln!(text, "| {} |\n| --- | ---: | ---: | ---: | --- | --- |", HEADINGS.join(" | "));
-    for row in rows {
-        let _ = writeln!(text, "| {} |", row.cells().join(" | "));
+    let _ = writeln!(text, "| rounds | {rounds}{kind} |");
+    for part in parts {
+        text += &part.markdown();
     }
     text
 }
@@ -161,24 +195,27 @@ mod tests {
     #[test]
     fn table_fits_eighty_columns() {
         let name = "connectOverCDP, 50 tabs";
-        let rows = [
+        let rows = vec![
             Row::compared(name, "ms", 123_456_789.0, 123_456_789.0, 99.999, Some(Bar::RatioAtLeast(0.95))),
-            Row::hub_only("bowline endpoint, fastest", "ms", 3.21, None),
+            Row::single("bowline endpoint, fastest", "ms", 3.21, None),
         ];
-        assert!(table(&rows).lines().all(|line| line.len() <= 80), "{}", table(&rows));
+        let part = Part { title: "x", about: String::new(), sides: ["direct", "bowline"], rows };
+        assert!(part.table().lines().all(|line| line.len() <= 80), "{}", part.table());
     }
 
     #[test]
     fn what_could_not_be_measured_has_missed_its_bar() {
         assert!(Row::compared("x", "ms", 1.0, 1.0, f64::NAN, Some(Bar::RatioAtMost(1.1))).missed());
-        assert!(Row::hub_only("x", "MiB", f64::NAN, Some(Bar::AtMost(12.0))).missed());
-        assert!(!Row::hub_only("x", "MiB", f64::NAN, None).missed());
+        assert!(Row::single("x", "MiB", f64::NAN, Some(Bar::AtMost(12.0))).missed());
+        assert!(!Row::single("x", "MiB", f64::NAN, None).missed());
     }
 
     #[test]
     fn bars_hold_at_their_limit() {
         assert!(!Row::compared("x", "us", 1.0, 1.1, 1.10, Some(Bar::RatioAtMost(1.10))).missed());
         assert!(Row::compared("x", "/s", 1.0, 0.9, 0.94, Some(Bar::RatioAtLeast(0.95))).missed());
-        assert!(Row::hub_only("x", "MiB", 12.1, Some(Bar::AtMost(12.0))).missed());
+        assert!(Row::single("x", "MiB", 12.1, Some(Bar::AtMost(12.0))).missed());
+        assert!(!Row::compared("x", "ms", 1.0, 11.0, 11.0, Some(Bar::MoreByAtMost(10.0))).missed());
+        assert!(Row::compared("x", "ms", 1.0, 11.5, 11.5, Some(Bar::MoreByAtMost(10.0))).missed());
     }
 }

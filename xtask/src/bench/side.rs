@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal};
@@ -35,6 +35,8 @@ const STOP_LIMIT: Duration = Duration::from_secs(10);
 pub struct Side {
     pub port: u16,
     pub pid: u32,
+    /// How long it took to start.
+    pub start: Duration,
     child: Child,
     /// Kept open: a hub that writes to a closed stdout would end.
     _stdout: Option<BufReader<ChildStdout>>,
@@ -50,28 +52,53 @@ impl Side {
         isolate(&mut command, home.path())?;
         command.arg("--remote-debugging-port=0").arg(format!("--user-data-dir={}", profile.display()));
         command.args(flags);
+        let begun = Instant::now();
         let child = command.stdout(Stdio::null()).spawn().context("cannot start the browser")?;
         let pid = child.id().context("the browser ended at once")?;
-        let mut side = Self { port: 0, pid, child, _stdout: None, home };
+        let mut side = Self { port: 0, pid, start: Duration::ZERO, child, _stdout: None, home };
         let found = timeout(START_LIMIT, active_port(&profile.join("DevToolsActivePort"))).await;
         side.port = match found {
             Ok(port) => port,
             Err(_) => bail!("the browser opened no port in time{}", side.last_words()),
         };
+        side.start = begun.elapsed();
         Ok(side)
     }
 
-    /// Starts a hub. Its browser is launched by the first request.
-    pub async fn hub(bowline: &Path, browser: &Path) -> Result<Self> {
-        let home = home()?;
+    /// Starts a hub with some settings, each the variable and its value. Its browser is launched by the
+    /// first request.
+    pub async fn hub(bowline: &Path, browser: &Path, settings: &[(&str, &str)]) -> Result<Self> {
+        Self::hub_in(home()?, bowline, browser, settings).await
+    }
+
+    /// Stops a hub, and starts one that finds what it has left.
+    pub async fn restart(
+        mut self,
+        bowline: &Path,
+        browser: &Path,
+        settings: &[(&str, &str)],
+    ) -> Result<Self> {
+        self.end().await?;
+        Self::hub_in(self.home, bowline, browser, settings).await
+    }
+
+    async fn hub_in(
+        home: TempDir,
+        bowline: &Path,
+        browser: &Path,
+        settings: &[(&str, &str)],
+    ) -> Result<Self> {
         let mut command = bowline_command(bowline, browser, home.path())?;
+        command.envs(settings.iter().copied());
         command.args(["serve", "--json"]).stdout(Stdio::piped());
+        let begun = Instant::now();
         let mut child = command.spawn().with_context(|| format!("cannot start {}", bowline.display()))?;
         let pid = child.id().context("the hub ended at once")?;
         let mut stdout = BufReader::new(child.stdout.take().context("the hub has no stdout")?);
         let mut line = String::new();
         let read = timeout(START_LIMIT, stdout.read_line(&mut line)).await;
-        let mut side = Self { port: 0, pid, child, _stdout: Some(stdout), home };
+        let start = begun.elapsed();
+        let mut side = Self { port: 0, pid, start, child, _stdout: Some(stdout), home };
         let ready = read.is_ok().then(|| serde_json::from_str::<Value>(&line).ok()).flatten();
         let port = ready.as_ref().and_then(|ready| ready.get("port")?.as_u64());
         side.port = match port {
@@ -115,16 +142,32 @@ impl Side {
         bowline_command(bowline, browser, self.home.path())
     }
 
-    /// Resident memory of the process itself, in bytes.
-    pub fn resident(&self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        Ok(kib.with_context(|| format!("process {} has no VmRSS", self.pid))? * 1024)
+    /// What this hub asks of programs that want to know more than a client of a browser.
+    pub fn token(&self) -> Result<String> {
+        let state = fs::read(self.home.path().join("run").join("bowline").join("state.json"))?;
+        cdp::text(&serde_json::from_slice(&state)?, "token")
     }
 
-    /// Asks the process to end, then makes it, and removes its directories.
+    /// A file of this hub that outlives it.
+    pub fn kept(&self, name: &str) -> PathBuf {
+        self.home.path().join("data").join("bowline").join(name)
+    }
+
+    /// Ends the process and removes its directories.
     pub async fn stop(mut self) -> Result<()> {
+        self.end().await?;
+        // Children of a browser write into its profile for a moment after it has gone.
+        for _ in 0..20 {
+            if fs::remove_dir_all(self.home.path()).is_ok() || !self.home.path().exists() {
+                break;
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+        Ok(())
+    }
+
+    /// Asks the process to end, then makes it.
+    async fn end(&mut self) -> Result<()> {
         if let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw) {
             // It may have ended already; then waiting returns at once.
             let _ = rustix::process::kill_process(pid, Signal::TERM);
@@ -132,13 +175,6 @@ impl Side {
         if timeout(STOP_LIMIT, self.child.wait()).await.is_err() {
             eprintln!("process {} did not end within {} s of SIGTERM", self.pid, STOP_LIMIT.as_secs());
             self.child.kill().await?;
-        }
-        // Children of a browser write into its profile for a moment after it has gone.
-        for _ in 0..20 {
-            if fs::remove_dir_all(self.home.path()).is_ok() || !self.home.path().exists() {
-                break;
-            }
-            sleep(Duration::from_millis(100)).await;
         }
         Ok(())
     }
