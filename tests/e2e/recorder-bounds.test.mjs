@@ -172,6 +172,7 @@ test('beyond their bound the tabs that closed first go first, open ones stay', h
     await page.run(say(`tab ${i} `));
     await until('said', async () => (await page.history('console')).total === 3);
     await page.close();
+    await until('the hub has noticed', async () => !(await page.status())?.open);
     closed.push(page.id);
   }
   const left = await until('within the bound', async () => {

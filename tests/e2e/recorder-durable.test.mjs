@@ -119,10 +119,15 @@ describe('durability', { concurrency: 2 }, () => {
     await until('loaded', () => page.run('document.title === "home"'));
     await page.run('(async () => { for (let i = 0; i < 10; i++) await fetch("/api?" + i).then((r) => r.text()); })()');
     await first.rest.finished(page.id, '/api?9');
-    const before = (await first.rest.network()).length;
+    // The last that the page does by itself, at its leisure.
+    await first.rest.finished(page.id, '/favicon.ico');
+    await first.rest.line(page.id, 'Failed to load resource: the server responded with a status of 404 (Not Found)');
+    const all = async ({ rest }) => (await rest.network()).length + (await rest.get('/browsers/default/console')).messages.length;
+    const before = await all(first);
     await first.hub.kill();
-    const { requests, lost } = await (await begin(home)).rest.get('/browsers/default/network');
-    assert.equal(requests.length + lost, before, `${requests.length} shown and ${lost} lost`);
+    const second = await begin(home);
+    const [after, { lost }] = [await all(second), await second.rest.get('/browsers/default/network')];
+    assert.equal(after + lost, before, `${after} shown and ${lost} lost`);
   }));
 
   test('a hub that ends in order loses nothing', hubOnly, () => withHome(async (home) => {

@@ -192,7 +192,7 @@ test('what is not there is said by its name', hubOnly, async () => {
   const missing = [
     ['GET', '/browsers/nobody/tabs', 'no_such_browser', 'nobody'], ['GET', '/browsers/nobody/console', 'no_such_browser', 'nobody'],
     ['POST', '/browsers/nobody/execute', 'no_such_browser', 'nobody'],
-    ['GET', '/browsers/default/tabs/99/console', 'no_such_tab', '99'], ['GET', '/browsers/default/tabs/no%20tab/network', 'no_such_tab', 'no tab'],
+    ['GET', '/browsers/default/tabs/999999/console', 'no_such_tab', '999999'], ['GET', '/browsers/default/tabs/no%20tab/network', 'no_such_tab', 'no tab'],
     ['DELETE', '/browsers/default/tabs/none/console', 'no_such_tab', 'none'], ['POST', '/browsers/default/tabs/none/execute', 'no_such_tab', 'none'],
     ['POST', '/browsers/default/tabs/none/evaluate', 'no_such_tab', 'none'],
     ['GET', `${at.path}/network/999999999/body`, 'no_such_request', '999999999'], ['GET', '/browsers/default/network/no.such/body', 'no_such_request', 'no.such'],

@@ -16,6 +16,8 @@ use crate::failure::Failure;
 
 /// The word for the tab that was opened last.
 const CURRENT: &str = "current";
+/// A longer number may be the beginning of an id.
+const INDEX_DIGITS: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a path means, by name. Looked up anew each time, since tabs come and go.
@@ -215,6 +217,10 @@ fn choose<'a>(tabs: &'a [TabStatus], word: &str) -> Result<&'a TabStatus, Failur
     }
     if let Some(tab) = word.parse().ok().and_then(|index| tabs.iter().find(|tab| tab.index == Some(index))) {
         return Ok(tab);
+    }
+    // A number that is no index is not looked for in addresses: what is done there would be done elsewhere.
+    if word.len() <= INDEX_DIGITS && word.parse::<usize>().is_ok() {
+        return Err(no_such_tab(word, tabs));
     }
     let lower = word.to_lowercase();
     let by_id = |tab: &TabStatus| tab.id.to_lowercase().starts_with(&lower);
