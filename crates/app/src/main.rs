@@ -9,6 +9,7 @@ mod config;
 mod failure;
 mod find_hub;
 mod http;
+mod job;
 mod output;
 mod own_hub;
 mod paths;

@@ -19,6 +19,7 @@ use super::Context;
 use super::endpoint::{self, Endpoint};
 use crate::cli::WrapArgs;
 use crate::failure::{Failure, exit};
+use crate::job;
 use crate::signals::{Asked, Signals};
 
 const PLACEHOLDERS: [&str; 3] = ["{cdp_port}", "{cdp_endpoint}", "{cdp_ws}"];
@@ -63,7 +64,7 @@ pub(super) fn run(context: &Context<'_>, args: WrapArgs) -> Result<ExitCode, Fai
 
 /// Waits for the child, passing on the signals that we get.
 async fn attend(mut child: Child, mut signals: Signals) -> io::Result<ExitStatus> {
-    let from_terminal = is_in_foreground();
+    let from_terminal = job::is_in_foreground();
     loop {
         let asked = tokio::select! {
             status = child.wait() => return status,
@@ -93,17 +94,6 @@ fn pass_on(child: &Child, asked: Asked) {
 /// The console gives its Ctrl-C to the child as well.
 #[cfg(not(unix))]
 fn pass_on(_: &Child, _: Asked) {}
-
-#[cfg(unix)]
-fn is_in_foreground() -> bool {
-    let stdin = io::stdin();
-    rustix::termios::tcgetpgrp(&stdin).is_ok_and(|group| group == rustix::process::getpgrp())
-}
-
-#[cfg(not(unix))]
-fn is_in_foreground() -> bool {
-    true
-}
 
 /// Keeps the hub for as long as this is polled. When the hub has left on purpose there is nothing to
 /// hold any more, but it must not end the wait for the child.
