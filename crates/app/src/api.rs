@@ -81,6 +81,14 @@ impl<'a> Api<'a> {
         self.ask(Method::DELETE, path, &()).await
     }
 
+    pub(crate) async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        self.ask(Method::POST, path, body).await
+    }
+
     /// For work that may take as long as its caller says.
     pub(crate) async fn post_within<T: DeserializeOwned>(
         &self,

@@ -1,11 +1,13 @@
 //! The command line: one definition feeds the parser, the help and the completions.
 
+mod extension;
 mod history;
 mod since;
 mod status;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use extension::{ExtensionCommand, InstallArgs, PairArgs};
 pub(crate) use history::{
     BodyArgs, CdpArgs, ClearArgs, ConsoleArgs, EvalArgs, HarArgs, ListArgs, NetworkArgs, PlaceArgs, TabsArgs,
 };
@@ -20,6 +22,7 @@ Examples:
   bowline status                        what runs, and who is connected
   bowline console -f                    what its pages logged, and log now
   bowline eval 'document.title'         a value, from the current tab
+  bowline extension install             use the browser that you are logged in with
 
 Exit codes:
   0  done                     4  the browser did not start or cannot be reached
@@ -159,6 +162,16 @@ Examples:
   bowline clear current --console
   bowline clear --network")]
     Clear(ClearArgs),
+    /// Drive the browser that you use yourself, through an extension in it
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  bowline extension install               put the extension in place and say how to load it
+  bowline extension pair                  then compare the code with the one in its popup
+  bowline extension status                which browsers are paired, and which are connected
+  bowline endpoint chrome                 the URL of one that is"
+    )]
+    Extension(ExtensionCommand),
     /// Check everything that Bowline needs and say how to mend it
     #[command(after_help = "Examples:\n  bowline doctor\n  bowline doctor --json")]
     Doctor,

@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod endpoint;
 mod eval;
+mod extension;
 mod har;
 mod history;
 mod launch;
@@ -128,6 +129,7 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         Command::Cdp(args) => cdp::run(&context, &args)?,
         Command::Har(args) => har::run(&context, &args)?,
         Command::Clear(args) => clear::run(&context, &args)?,
+        Command::Extension(command) => return extension::run(&context, &command),
         Command::Doctor => return doctor::run(&context),
         Command::Shutdown => shutdown::run(&context)?,
         Command::Demo(args) => demo::run(&context, &args)?,

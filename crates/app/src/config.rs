@@ -26,7 +26,7 @@ pub(crate) use example::example;
 pub(crate) use file::read_file;
 pub(crate) use settings::{Origin, Row};
 pub(crate) use units::parse_duration;
-pub(crate) use value::{NoSandbox, Transport};
+pub(crate) use value::{ClientMode, NoSandbox, Transport};
 
 use keys::{BROWSERS, KEYS, join};
 use settings::Settings;
@@ -53,6 +53,10 @@ pub(crate) struct Config {
     pub(crate) require_token: bool,
     pub(crate) client_buffer: usize,
     pub(crate) max_message: usize,
+    pub(crate) client_mode: ClientMode,
+    /// Further extensions that may connect.
+    pub(crate) extension_ids: Vec<String>,
+    pub(crate) write_cdp_url: bool,
     pub(crate) max_quick_deaths: u32,
     pub(crate) cooldown: Duration,
     pub(crate) recorder: RecorderConfig,
@@ -101,9 +105,10 @@ pub(crate) struct BrowserConfig {
     /// These follow the flags for every browser.
     pub(crate) args: Vec<String>,
     pub(crate) port: Option<u16>,
-    /// The endpoint of a browser somebody else runs; then of the others only `port` can be set.
+    /// The endpoint of a browser somebody else runs; then nothing about a launch can be set.
     pub(crate) attach: Option<String>,
     pub(crate) recorded: Option<bool>,
+    pub(crate) client_mode: Option<ClientMode>,
 }
 
 /// A valid configuration with what there is to say about it.
@@ -166,6 +171,9 @@ impl Config {
             require_token: required(settings, "cdp.require_token"),
             client_buffer: required(settings, "cdp.client_buffer"),
             max_message: required(settings, "cdp.max_message"),
+            client_mode: required(settings, "cdp.client_mode"),
+            extension_ids: required(settings, "extension.ids"),
+            write_cdp_url: required(settings, "extension.write_cdp_url"),
             max_quick_deaths: required(settings, "restart.max_quick_deaths"),
             cooldown: required(settings, "restart.cooldown"),
             recorder: RecorderConfig {
@@ -200,6 +208,13 @@ impl Config {
 }
 
 impl BrowserConfig {
+    /// Whether it says which browser is to be launched or attached, or how.
+    pub(crate) fn is_about_a_launch(&self) -> bool {
+        let Self { browser, profile, headless, no_sandbox, args, attach, .. } = self;
+        let named = browser.is_some() || profile.is_some() || attach.is_some();
+        named || headless.is_some() || no_sandbox.is_some() || !args.is_empty()
+    }
+
     fn from_settings(settings: &Settings, name: &str) -> Self {
         let table = join(BROWSERS, name);
         BrowserConfig {
@@ -211,6 +226,7 @@ impl BrowserConfig {
             port: settings.get(&join(&table, "port")),
             attach: settings.get(&join(&table, "attach")),
             recorded: settings.get(&join(&table, "recorder.enabled")),
+            client_mode: settings.get(&join(&table, "client_mode")),
         }
     }
 }

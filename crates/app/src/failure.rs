@@ -23,6 +23,8 @@ pub(crate) mod exit {
     pub(crate) const PAGE_THREW: u8 = 9;
     pub(crate) const NOT_EXECUTABLE: u8 = 126;
     pub(crate) const NOT_FOUND: u8 = 127;
+    /// As a shell says it of what Ctrl-C has ended.
+    pub(crate) const INTERRUPTED: u8 = 130;
 }
 
 #[derive(Debug)]
@@ -92,6 +94,7 @@ fn exit_for(code: &str) -> u8 {
         "no_such_tab" | "ambiguous_tab" | "no_such_request" => exit::NOTHING_MATCHED,
         "timeout" => exit::TIMED_OUT,
         "page_threw" => exit::PAGE_THREW,
+        "name_taken" | "pairing_open" | "no_pairing" | "no_code" | "wrong_code" => exit::FAILED,
         "not_saved" | "port_taken" | "cdp_error" | "body_gone" | "recorder_off" | "too_large"
         | "rate_limited" | "not_found" => exit::FAILED,
         "unauthorized" | "shutting_down" => exit::NO_HUB,

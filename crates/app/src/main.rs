@@ -2,6 +2,7 @@
 
 mod address;
 mod api;
+mod bundle;
 mod cli;
 mod clock;
 mod commands;
@@ -18,6 +19,7 @@ mod safe_text;
 mod serve;
 mod signals;
 mod sse;
+mod standby;
 mod tiny_cdp;
 
 use std::process::ExitCode;

@@ -123,7 +123,7 @@ impl Backend for OnlyAttached {
     fn start<'a>(&'a self, _: &'a str, spec: &'a Spec) -> BoxFuture<'a, Result<Started, StartError>> {
         Box::pin(async move {
             match spec {
-                Spec::Launched(_) => Err(not_launched()),
+                Spec::Launched(_) | Spec::Extension(_) => Err(not_launched()),
                 Spec::Attached(spec) => attach::start(spec).await,
             }
         })
@@ -132,7 +132,7 @@ impl Backend for OnlyAttached {
     fn check<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<(), StartError>> {
         Box::pin(async move {
             match spec {
-                Spec::Launched(_) => Err(not_launched()),
+                Spec::Launched(_) | Spec::Extension(_) => Err(not_launched()),
                 Spec::Attached(spec) => attach::check(spec).await,
             }
         })
@@ -145,7 +145,7 @@ impl Backend for OnlyAttached {
     fn protocol<'a>(&'a self, spec: &'a Spec, _: &'a str) -> BoxFuture<'a, Result<Bytes, StartError>> {
         Box::pin(async move {
             match spec {
-                Spec::Launched(_) => Err(not_launched()),
+                Spec::Launched(_) | Spec::Extension(_) => Err(not_launched()),
                 Spec::Attached(spec) => attach::protocol(spec).await,
             }
         })

@@ -61,6 +61,11 @@ impl Paths {
     pub(crate) fn profiles(&self) -> PathBuf {
         self.data.join("profiles")
     }
+
+    /// What a browser loads the extension from.
+    pub(crate) fn extension(&self) -> PathBuf {
+        self.data.join("extension")
+    }
 }
 
 /// The system's directory for temporary files.

@@ -11,20 +11,24 @@ use std::time::{Duration, Instant};
 
 use bowline_backends::profiles::{self, Profiles};
 use bowline_backends::{Backends, Defaults, Transport};
-use bowline_doors::{ListenError, Listeners};
+use bowline_doors::{ClientMode, ListenError, Listeners, Settings as DoorSettings};
 use bowline_hub::Hub;
+use bowline_hub::audit::Audit;
 use bowline_hub::auth::Token;
 use bowline_hub::backend::{AttachSpec, Backend, LaunchSpec, Spec};
 use bowline_hub::browser::Timing;
 use bowline_hub::connections::Care;
+use bowline_hub::extensions::Extensions;
 use bowline_hub::files;
 use bowline_hub::hub::{Config as HubConfig, HubError};
+use bowline_hub::pairing::Pairings;
 use bowline_hub::recorder::store::Bounds;
 use bowline_hub::recorder::{Caps, Recorder, Settings as RecorderSettings};
 use bowline_hub::registry::{DEFAULT, Registry};
 use bowline_hub::router::Limits;
 use serde_json::json;
 
+use crate::bundle;
 use crate::config::{self, BrowserConfig, Config, NoSandbox};
 use crate::failure::{Failure, exit};
 use crate::find_hub;
@@ -90,7 +94,8 @@ async fn serve(config: &Config, paths: &Paths, mode: Mode, output: Output) -> Re
     }
     let profiles = Profiles::open(&paths.temporary, &paths.profiles())
         .map_err(|error| Failure::io("temporary profiles", &error))?;
-    let backends = Arc::new(Backends::new(defaults(config, paths), profiles));
+    let extensions = Extensions::with_audit(Audit::in_file(paths.state.join("audit.log")));
+    let backends = Arc::new(Backends::new(defaults(config, paths), profiles, extensions));
     let result = run_hub(config, paths, &backends, &mut signals, mode, output).await;
     // Also after a start that failed: the run directory is there already.
     backends.close();
@@ -112,7 +117,11 @@ async fn run_hub(
     let token = Token::load_or_create(&paths.state.join("token"))
         .map_err(|error| Failure::io("the token", &error))?;
     let history = config.recorder.persist.then(|| paths.data.clone());
-    let config_of_hub = hub_config(config, backends.clone(), token, paths.state_file(), history);
+    let mut config_of_hub = hub_config(config, backends.clone(), token, paths.state_file(), history);
+    config_of_hub.extensions = backends.extensions().clone();
+    config_of_hub.pairings = Pairings::load(&paths.state.join("extensions.json"))
+        .map_err(|error| Failure::io("the keys of extensions", &error))?;
+    config_of_hub.cdp_url_file = config.write_cdp_url.then(|| paths.state.join("cdp-url"));
     let hub = Hub::new(config_of_hub, registry);
     let listeners = listeners(config, &hub);
     let opened = open_doors(config, paths, mode, &hub, &listeners).await;
@@ -140,6 +149,9 @@ pub(crate) fn hub_config(
         token,
         state_file,
         backend,
+        extensions: Extensions::default(),
+        pairings: Arc::default(),
+        cdp_url_file: None,
         timing: Timing {
             launch: config.launch_timeout,
             stop: config.stop_timeout,
@@ -165,8 +177,22 @@ pub(crate) fn hub_config(
 }
 
 pub(crate) fn listeners(config: &Config, hub: &Arc<Hub>) -> Arc<Listeners> {
-    let rate_limit = NonZeroU32::new(config.rate_limit).unwrap_or(NonZeroU32::MIN);
-    Listeners::new(hub.clone(), config.max_message, rate_limit)
+    let own_modes = config.browsers.iter().filter_map(|(name, browser)| Some((name, browser.client_mode?)));
+    let settings = DoorSettings {
+        max_message: config.max_message,
+        rate_limit: NonZeroU32::new(config.rate_limit).unwrap_or(NonZeroU32::MIN),
+        extension_ids: bundle::accepted_ids(config),
+        client_mode: client_mode(config.client_mode),
+        client_modes: own_modes.map(|(name, mode)| (name.clone(), client_mode(mode))).collect(),
+    };
+    Listeners::new(hub.clone(), settings)
+}
+
+fn client_mode(mode: config::ClientMode) -> ClientMode {
+    match mode {
+        config::ClientMode::MultiClient => ClientMode::MultiClient,
+        config::ClientMode::SingleActive => ClientMode::SingleActive,
+    }
 }
 
 /// Returns when the hub has ended, for whatever reason, and its connections are closed.
@@ -248,7 +274,11 @@ async fn open_doors(
             continue;
         }
         let configured = config.browsers.get(&name);
-        let spec = configured.map(spec_of);
+        let is_extension = remembered
+            .iter()
+            .any(|(known, record)| *known == name && matches!(record.spec, Spec::Extension(_)));
+        // A table that says nothing of a launch may stand for the user's own browser.
+        let spec = configured.filter(|browser| !is_extension || browser.is_about_a_launch()).map(spec_of);
         hub.define(&name, spec).map_err(hub_failure)?;
         let wanted = match configured.and_then(|browser| browser.port) {
             Some(port) => port,

@@ -3,14 +3,24 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
+use hyper::StatusCode;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::failure::{Failure, exit};
+use crate::standby::{self, Slot};
 
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Why there is no connection.
+enum Refused {
+    /// Another client has the only place.
+    Busy(Failure),
+    Other(Failure),
+}
 
 pub(crate) struct TinyCdp {
     socket: WebSocketStream<TcpStream>,
@@ -18,12 +28,33 @@ pub(crate) struct TinyCdp {
 }
 
 impl TinyCdp {
+    /// Waits for its turn where one client is let in at a time.
     pub(crate) async fn connect(url: &str) -> Result<Self, Failure> {
+        let deadline = Instant::now() + standby::PATIENCE;
+        loop {
+            match Self::connect_now(url).await {
+                Err(Refused::Busy(failure)) => match Slot::of(url) {
+                    Some(slot) if slot.is_free_before(deadline).await => {}
+                    _ => return Err(failure),
+                },
+                Err(Refused::Other(failure)) => return Err(failure),
+                Ok(connected) => return Ok(connected),
+            }
+        }
+    }
+
+    async fn connect_now(url: &str) -> Result<Self, Refused> {
+        let other = |error: &dyn std::fmt::Display| Refused::Other(failed(url, error));
         let rest = url.strip_prefix("ws://").unwrap_or(url);
         let authority = rest.split('/').next().unwrap_or(rest);
-        let stream = TcpStream::connect(authority).await.map_err(|error| failed(url, &error))?;
+        let stream = TcpStream::connect(authority).await.map_err(|error| other(&error))?;
         let (socket, _) =
-            tokio_tungstenite::client_async(url, stream).await.map_err(|error| failed(url, &error))?;
+            tokio_tungstenite::client_async(url, stream).await.map_err(|error| match &error {
+                Error::Http(answer) if answer.status() == StatusCode::CONFLICT => {
+                    Refused::Busy(failed(url, &"somebody else drives this browser"))
+                }
+                _ => other(&error),
+            })?;
         Ok(Self { socket, last_id: 0 })
     }
 

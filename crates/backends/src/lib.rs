@@ -5,6 +5,7 @@
 pub mod attach;
 pub mod detect;
 mod explain;
+mod extension;
 mod flags;
 mod http;
 mod launch;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bowline_hub::backend::{Backend, LaunchSpec, Spec, StartError, Started};
+use bowline_hub::extensions::Extensions;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tokio_util::task::TaskTracker;
@@ -54,18 +56,25 @@ pub struct Backends {
     defaults: Defaults,
     profiles: Profiles,
     tasks: TaskTracker,
+    extensions: Extensions,
     /// Held while a protocol description is fetched, so that a second asker finds it.
     fetching_protocol: tokio::sync::Mutex<()>,
 }
 
 impl Backends {
-    pub fn new(defaults: Defaults, profiles: Profiles) -> Self {
+    pub fn new(defaults: Defaults, profiles: Profiles, extensions: Extensions) -> Self {
         Self {
             defaults,
             profiles,
             tasks: TaskTracker::new(),
+            extensions,
             fetching_protocol: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// Where a door hands over the extensions that it has let in.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
     }
 
     /// Removes the directory of temporary profiles. Called when every browser has ended.
@@ -84,6 +93,7 @@ impl Backend for Backends {
             match spec {
                 Spec::Launched(spec) => self.launch(name, spec).await,
                 Spec::Attached(spec) => attach::start(spec).await,
+                Spec::Extension(spec) => extension::start(&self.extensions, name, spec, &self.tasks).await,
             }
         })
     }
@@ -93,6 +103,8 @@ impl Backend for Backends {
             match spec {
                 Spec::Launched(spec) => self.check_launch(spec).await.map(|_| ()),
                 Spec::Attached(spec) => attach::check(spec).await,
+                // Whether it is there is known only by waiting for it.
+                Spec::Extension(_) => Ok(()),
             }
         })
     }
@@ -101,6 +113,7 @@ impl Backend for Backends {
         match spec {
             Spec::Launched(spec) => !self.is_headless(spec),
             Spec::Attached(_) => false,
+            Spec::Extension(_) => true,
         }
     }
 
@@ -109,6 +122,7 @@ impl Backend for Backends {
             match spec {
                 Spec::Launched(spec) => self.launched_protocol(spec, product).await,
                 Spec::Attached(spec) => attach::protocol(spec).await,
+                Spec::Extension(_) => Err(extension::no_protocol()),
             }
         })
     }

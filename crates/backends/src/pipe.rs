@@ -46,6 +46,7 @@ pub(crate) fn open() -> io::Result<(Link, BrowserEnds)> {
         writer: Box::pin(writer),
         max_outgoing: LARGEST_TO_BROWSER,
         may_be_closed: true,
+        is_virtual: false,
     };
     Ok((link, BrowserEnds { reads: browser_reads.into(), writes: browser_writes.into() }))
 }

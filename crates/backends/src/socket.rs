@@ -56,6 +56,7 @@ pub(crate) async fn dial(url: &str, within: Duration) -> Result<Link, DialError>
         writer: Box::pin(writer),
         max_outgoing: LARGEST_TO_BROWSER,
         may_be_closed: false,
+        is_virtual: false,
     })
 }
 

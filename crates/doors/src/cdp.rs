@@ -7,18 +7,22 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bowline_hub::Browser;
-use bowline_hub::backend::StartError;
+use bowline_hub::backend::{Spec, StartError};
 use bowline_hub::browser::{ConnectError, Place};
+use bowline_hub::registry::DEFAULT;
 use bowline_hub::router::{CallError, Entry, Router};
 use bowline_wire::TargetId;
 use bowline_wire::cdp::{TargetInfo, TargetInfos};
 use bowline_wire::discovery::{self, Base};
+use bowline_wire::reply;
 use serde_json::{Value, json};
 
+use crate::extension::{self, NotClear};
 use crate::guard;
 use crate::listeners::Door;
 use crate::pump;
 use crate::route::Route;
+use crate::slot::Seat;
 use crate::upgrade::{self, Handshake};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,21 +32,28 @@ pub(crate) async fn handle(State(door): State<Arc<Door>>, mut request: Request) 
     let path = request.uri().path().to_owned();
     let query = request.uri().query().map(str::to_owned);
     let route = Route::parse(&path);
-    if route.rest == "/" && route.token.is_none() {
+    if route.rest == "/" && route.token.is_none() && route.browser.is_none() {
         // Chromium has an empty page here; a person who looks gets a word.
         return format!("bowline {}: a CDP endpoint. Try /json/version.\n", door.hub.version())
             .into_response();
     }
-    let Some(wish) = Wish::of(route.rest) else { return StatusCode::NOT_FOUND.into_response() };
-    let name = route.browser.unwrap_or(&door.browser);
-    let Ok(browser) = door.hub.browser(name) else {
+    let Some(wish) = Wish::of(&route) else { return StatusCode::NOT_FOUND.into_response() };
+    let authorized = guard::is_authorized(door.hub.token(), route.token, request.headers(), query.as_deref());
+    let name = match &wish {
+        Wish::Own | Wish::Slot if !authorized => return wants_token(route.browser.unwrap_or_default()),
+        Wish::Own | Wish::Slot => match own_name(&door, &route, query.as_deref(), &wish) {
+            Ok(name) => name,
+            Err(why) => return not_clear(why),
+        },
+        _ => route.browser.unwrap_or(&door.browser).to_owned(),
+    };
+    let Ok(browser) = door.hub.browser(&name) else {
         let message = format!("There is no browser named {name}. `bowline launch {name}` makes one.");
         return (StatusCode::NOT_FOUND, message).into_response();
     };
-    let authorized = guard::is_authorized(door.hub.token(), route.token, request.headers(), query.as_deref());
     // A wrong token is refused even where none is needed: it was meant for something.
     if !authorized && (route.token.is_some() || door.hub.needs_token(&browser)) {
-        return wants_token(name);
+        return wants_token(&name);
     }
     // Asked again of the browser that answers in the end: the name may stand for another one by then.
     let admit = |place: &Place| authorized || !(place.needs_token || door.hub.requires_token());
@@ -55,18 +66,63 @@ pub(crate) async fn handle(State(door): State<Arc<Door>>, mut request: Request) 
     };
     let base = Base { authority: &authority, prefix: &prefix };
     match wish {
-        Wish::Socket(entry) => {
-            let Some(handshake) = Handshake::of(&mut request) else {
-                // Chromium answers a plain request for a socket's path with an empty 200.
-                return (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")]).into_response();
-            };
-            connect(&door, &browser, entry, handshake, admit).await
-        }
+        Wish::Slot => answer(StatusCode::OK, door.slots.describe(&name).to_string()),
+        Wish::Own => socket(&door, &browser, SocketPath::Browser(None), &mut request, admit).await,
+        Wish::Socket(path) => socket(&door, &browser, path, &mut request, admit).await,
         Wish::Malformed => answer(StatusCode::NOT_FOUND, format!("Malformed query: {}", route.rest)),
         Wish::Json(command, argument) => {
             let asked = Asked { command, argument, method: request.method(), query: query.as_deref() };
             json_command(&browser, &base, asked, admit).await
         }
+    }
+}
+
+/// The browser that a path without one means, where it may be the user's own.
+fn own_name(
+    door: &Door,
+    route: &Route<'_>,
+    query: Option<&str>,
+    wish: &Wish<'_>,
+) -> Result<String, NotClear> {
+    let in_query = words(query).find_map(|word| word.strip_prefix("browser="));
+    let of_port = Some(door.browser.as_str()).filter(|name| *name != DEFAULT);
+    if let Some(name) = route.browser.or(in_query).or(of_port) {
+        return Ok(name.to_owned());
+    }
+    match extension::own_browser(&door.hub) {
+        Err(NotClear::NonePaired) if *wish == Wish::Slot => Ok(DEFAULT.to_owned()),
+        other => Ok(other?.name().to_owned()),
+    }
+}
+
+fn not_clear(why: NotClear) -> Response {
+    match why {
+        NotClear::NonePaired => {
+            let message = "No browser of yours is paired. `bowline extension install` tells how to begin.\n";
+            (StatusCode::NOT_FOUND, message).into_response()
+        }
+        NotClear::Several(names) => {
+            let message = format!("Which one? Add &browser=NAME; paired are: {}.\n", names.join(", "));
+            (StatusCode::CONFLICT, message).into_response()
+        }
+    }
+}
+
+async fn socket(
+    door: &Arc<Door>,
+    browser: &Browser,
+    path: SocketPath<'_>,
+    request: &mut Request,
+    admit: impl Fn(&Place) -> bool,
+) -> Response {
+    let Some(handshake) = Handshake::of(request) else {
+        // Chromium answers a plain request for a socket's path with an empty 200.
+        return (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")]).into_response();
+    };
+    let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    match door.slots.take(browser.name(), agent.unwrap_or("unnamed")) {
+        Ok(seat) => connect(door, browser, path, handshake, seat, admit).await,
+        Err(occupant) => occupant.refusal(browser.name()),
     }
 }
 
@@ -76,6 +132,10 @@ enum Wish<'a> {
     /// `/json/COMMAND/ARGUMENT`.
     Json(&'a str, &'a str),
     Socket(SocketPath<'a>),
+    /// `/cdp`: the user's own browser.
+    Own,
+    /// `/client-slot`.
+    Slot,
     /// Begins like `/json` and is not.
     Malformed,
 }
@@ -87,7 +147,15 @@ enum SocketPath<'a> {
 }
 
 impl<'a> Wish<'a> {
-    fn of(rest: &'a str) -> Option<Self> {
+    fn of(route: &Route<'a>) -> Option<Self> {
+        let rest = route.rest;
+        match rest {
+            "/cdp" => return Some(Self::Own),
+            "/client-slot" => return Some(Self::Slot),
+            // A browser's name and no more.
+            "" | "/" if route.browser.is_some() => return Some(Self::Socket(SocketPath::Browser(None))),
+            _ => {}
+        }
         if let Some(rest) = rest.strip_prefix("/devtools/") {
             return match rest.split_once('/') {
                 None if rest == "browser" => Some(Self::Socket(SocketPath::Browser(None))),
@@ -111,6 +179,7 @@ async fn connect(
     browser: &Browser,
     path: SocketPath<'_>,
     handshake: Handshake,
+    seat: Option<Seat>,
     admit: impl Fn(&Place) -> bool,
 ) -> Response {
     let entry = match path {
@@ -119,7 +188,7 @@ async fn connect(
         SocketPath::Browser(Some(_)) => return StatusCode::NOT_FOUND.into_response(),
         SocketPath::Page(id) => Entry::Page(TargetId::new(id)),
     };
-    let client = match browser.connect(entry.clone(), admit).await {
+    let client = match browser.connect_named(entry.clone(), &handshake.client, admit).await {
         Ok(client) => client,
         Err(ConnectError::NotStarted(error)) => return not_started(&error),
         Err(ConnectError::NotAdmitted) => return wants_token(browser.name()),
@@ -136,6 +205,7 @@ async fn connect(
     let (response, on_upgrade) = handshake.accept();
     let max_message = door.max_message;
     door.tasks.spawn(async move {
+        let _seat = seat;
         match upgrade::socket(on_upgrade, max_message, Some(client.outbox())).await {
             Ok(socket) => pump::run(socket, client).await,
             Err(error) => tracing::debug!(%error, "a client left during its handshake"),
@@ -175,7 +245,10 @@ async fn json_command(
         Ok(_) => return wants_token(browser.name()),
         Err(error) => return not_started(&error),
     };
-    let version = browser.snapshot().version.unwrap_or_default();
+    let snapshot = browser.snapshot();
+    // A person's own browser refuses for reasons of its own, which Chromium does not have: they are told.
+    let is_own = matches!(snapshot.spec, Spec::Extension(_));
+    let version = snapshot.version.unwrap_or_default();
     let result = match asked.command {
         "version" => Ok(discovery::version(base, browser.id(), &version)),
         "protocol" => {
@@ -185,12 +258,15 @@ async fn json_command(
             };
         }
         "list" => list(&router, base, &version.revision, asked.query).await,
-        "new" => new(&router, base, &version.revision, asked.query).await,
+        "new" => new(&router, base, &version.revision, asked.query, is_own).await,
         "activate" => act(&router, "Target.activateTarget", asked.argument, "Target activated").await,
         _ => act(&router, "Target.closeTarget", asked.argument, "Target is closing").await,
     };
     match result {
         Ok(text) => answer(StatusCode::OK, text),
+        Err(CallError::Refused { code: reply::SERVER_ERROR, message, .. }) if is_own => {
+            answer(StatusCode::FORBIDDEN, message)
+        }
         Err(CallError::Refused { .. }) => {
             answer(StatusCode::NOT_FOUND, format!("No such target id: {}", asked.argument))
         }
@@ -218,6 +294,7 @@ async fn new(
     base: &Base<'_>,
     revision: &str,
     query: Option<&str>,
+    is_own: bool,
 ) -> Result<String, CallError> {
     let for_tab = words(query).any(|word| word == "for_tab");
     let url = words(query).find(|word| *word != "for_tab" && !word.starts_with("token="));
@@ -227,7 +304,9 @@ async fn new(
     // Chromium opens a blank page for what is no URL.
     let url = if url.contains(':') { url } else { "about:blank".to_owned() };
     let created = match router.create_target(&url, for_tab, PATIENCE).await {
-        Err(CallError::Refused { .. }) => router.create_target("about:blank", for_tab, PATIENCE).await?,
+        Err(CallError::Refused { .. }) if !is_own => {
+            router.create_target("about:blank", for_tab, PATIENCE).await?
+        }
         other => other?,
     };
     #[derive(serde::Deserialize)]
@@ -312,15 +391,20 @@ mod tests {
 
     #[test]
     fn paths_are_read_as_chromium_reads_them() {
-        assert_eq!(Wish::of("/json"), Some(Wish::Json("list", "")));
-        assert_eq!(Wish::of("/json/version/"), Some(Wish::Json("version", "")));
-        assert_eq!(Wish::of("/json/close/AB"), Some(Wish::Json("close", "AB")));
-        assert_eq!(Wish::of("/json/"), Some(Wish::Json("", "")));
-        assert_eq!(Wish::of("/jsonp"), Some(Wish::Malformed));
-        assert_eq!(Wish::of("/devtools/browser"), Some(Wish::Socket(SocketPath::Browser(None))));
-        assert_eq!(Wish::of("/devtools/page/A"), Some(Wish::Socket(SocketPath::Page("A"))));
-        assert_eq!(Wish::of("/devtools/worker/A"), None);
-        assert_eq!(Wish::of("/"), None);
+        let wish = |path: &'static str| Wish::of(&Route::parse(path));
+        assert_eq!(wish("/json"), Some(Wish::Json("list", "")));
+        assert_eq!(wish("/json/version/"), Some(Wish::Json("version", "")));
+        assert_eq!(wish("/json/close/AB"), Some(Wish::Json("close", "AB")));
+        assert_eq!(wish("/json/"), Some(Wish::Json("", "")));
+        assert_eq!(wish("/jsonp"), Some(Wish::Malformed));
+        assert_eq!(wish("/devtools/browser"), Some(Wish::Socket(SocketPath::Browser(None))));
+        assert_eq!(wish("/devtools/page/A"), Some(Wish::Socket(SocketPath::Page("A"))));
+        assert_eq!(wish("/devtools/worker/A"), None);
+        assert_eq!(wish("/"), None);
+        assert_eq!(wish("/t/abc"), None);
+        assert_eq!(wish("/t/abc/b/work"), Some(Wish::Socket(SocketPath::Browser(None))));
+        assert_eq!(wish("/cdp"), Some(Wish::Own));
+        assert_eq!(wish("/b/work/client-slot"), Some(Wish::Slot));
     }
 
     #[test]

@@ -23,6 +23,7 @@ use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 use utoipa::{OpenApi, ToSchema};
 
+use crate::extension;
 use crate::extract::{Body, Segments};
 use crate::failure::Failure;
 use crate::guard;
@@ -54,6 +55,7 @@ pub(crate) fn routes(hub: Arc<Hub>, listeners: Arc<Listeners>) -> Router<()> {
         .route("/browsers/{name}/stop", post(stop))
         .route("/shutdown", post(shutdown))
         .route("/hold", get(hold))
+        .merge(extension::routes())
         .merge(history::routes())
         .fallback(no_such_command)
         .method_not_allowed_fallback(async || {
@@ -84,11 +86,23 @@ async fn authorize(
 ) -> Response {
     control.hub.touch();
     if guard::is_authorized(control.hub.token(), None, &headers, uri.query()) {
+        if is_form(&headers) {
+            let (message, hint) = ("a form is no command", "send JSON with Content-Type: application/json");
+            return Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "bad_request", message, hint)
+                .into_response();
+        }
         return next.run(request).await;
     }
     let hint = "send it as `Authorization: Bearer TOKEN`; the state file has it";
     Failure::new(StatusCode::UNAUTHORIZED, "unauthorized", "the token is missing or wrong", hint)
         .into_response()
+}
+
+/// Whether this is what a web page may send without asking, also where a body would not matter.
+fn is_form(headers: &HeaderMap) -> bool {
+    let content = headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes().to_ascii_lowercase());
+    let forms = [&b"application/x-www-form-urlencoded"[..], b"multipart/form-data", b"text/plain"];
+    content.is_some_and(|content| forms.iter().any(|form| content.starts_with(form)))
 }
 
 /// Everything about the hub, as `bowline status` shows it.
@@ -225,7 +239,11 @@ async fn define(
     Ok(success(status_of(&control.hub, &browser)))
 }
 
-async fn known(control: &Control, name: &str, spec: Option<Spec>) -> Result<Arc<Browser>, Failure> {
+pub(crate) async fn known(
+    control: &Control,
+    name: &str,
+    spec: Option<Spec>,
+) -> Result<Arc<Browser>, Failure> {
     let browser = control.hub.define(name, spec)?;
     if !control.listeners.is_open(name) {
         control.listeners.open_any(name).await?;
@@ -251,6 +269,11 @@ async fn launch_named(
 ) -> Result<BrowserStatus, Failure> {
     let hub = &control.hub;
     let is_new = hub.browser(name).is_err();
+    if request.spec.as_ref().is_some_and(|spec| extension::is_given_away(hub, name, spec)) {
+        let message = format!("`{name}` is your own browser, which is paired");
+        let hint = format!("choose another name, or give it up with `bowline extension forget {name}`");
+        return Err(Failure::new(StatusCode::CONFLICT, "name_taken", &message, &hint));
+    }
     let browser = known(control, name, request.spec.clone()).await?;
     let launched = browser.launch(request.spec, request.again).await;
     let others_try = matches!(browser.snapshot().life, Life::Starting | Life::Ready);
@@ -271,6 +294,12 @@ pub(crate) async fn attach(control: &Control, name: &str, spec: Spec) -> Result<
 }
 
 pub(crate) async fn forget(control: &Control, name: &str) -> Result<(), HubError> {
+    extension::forget_key(control, name)?;
+    give_up(control, name).await
+}
+
+/// Gives up a browser's name and port, but not the key of its extension.
+pub(crate) async fn give_up(control: &Control, name: &str) -> Result<(), HubError> {
     control.hub.forget(name).await?;
     control.listeners.close(name);
     Ok(())

@@ -48,6 +48,10 @@ impl Failure {
         self.status
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     pub(crate) fn with(mut self, name: &'static str, value: Value) -> Self {
         self.details = Some(Box::new((name, value)));
         self

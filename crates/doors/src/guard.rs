@@ -2,7 +2,9 @@
 //!
 //! A page in some browser must not reach us: not through a name that resolves to this machine (Host),
 //! not across origins (Origin, Sec-Fetch-Site). And whoever asks for more than a throw-away browser
-//! must know the token.
+//! must know the token. One path is for extensions alone, and for those that are named.
+
+use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -11,40 +13,79 @@ use axum::response::{IntoResponse, Response};
 
 use bowline_hub::auth::Token;
 
+use crate::extension;
+
 /// Chromium's own words, so that a client that shows them leads to the same answers.
 const BAD_HOST: &str = "Host header is specified and is not an IP address or localhost.";
 
 /// Prefix of the WebSocket subprotocol that carries the token.
 const TOKEN_PROTOCOL: &str = "bowline.token.";
 
-pub(crate) async fn check(State(port): State<u16>, request: Request, next: Next) -> Response {
-    match refusal(port, request.headers()) {
+/// What a listener lets in.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    pub(crate) port: u16,
+    /// The extensions that may knock; absent where there is no door for them.
+    pub(crate) extension_ids: Option<Arc<[String]>>,
+}
+
+pub(crate) async fn check(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    match refusal(&gate, request.uri().path(), request.headers()) {
         Some(refusal) => refusal,
         None => next.run(request).await,
     }
 }
 
-fn refusal(port: u16, headers: &HeaderMap) -> Option<Response> {
+fn refusal(gate: &Gate, path: &str, headers: &HeaderMap) -> Option<Response> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let port = gate.port;
     if !text(header::HOST).is_some_and(|host| is_own_authority(host, port))
         || headers.get_all(header::HOST).iter().count() > 1
     {
         return Some((StatusCode::INTERNAL_SERVER_ERROR, BAD_HOST).into_response());
     }
-    if let Some(origin) = text(header::ORIGIN)
-        && !origin.strip_prefix("http://").is_some_and(|authority| is_own_authority(authority, port))
-    {
+    if let Some(ids) = gate.extension_ids.as_ref().filter(|_| path == extension::PATH) {
+        return (!is_extension(ids, headers)).then(|| {
+            let message =
+                "This is the door of Bowline's extension. The ids of others can be added to `extension.ids`.";
+            (StatusCode::FORBIDDEN, message).into_response()
+        });
+    }
+    let is_own = |origin: &str| {
+        origin.strip_prefix("http://").is_some_and(|authority| is_own_authority(authority, port))
+    };
+    let mut origins = headers.get_all(header::ORIGIN).iter().map(|value| value.to_str().unwrap_or("?"));
+    if let Some(origin) = origins.find(|origin| !is_own(origin)) {
         let message = format!(
             "Rejected a request from the {origin} origin. Web pages and other people's extensions may not use this endpoint."
         );
         return Some((StatusCode::FORBIDDEN, message).into_response());
     }
-    let site = headers.get("sec-fetch-site").map(|value| value.as_bytes());
-    if site.is_some_and(|site| site != b"none" && site != b"same-origin") {
+    let mut sites = headers.get_all("sec-fetch-site").iter();
+    if sites.any(|site| site != "none" && site != "same-origin") {
         let message = "Rejected a request that a web page of another site made.";
         return Some((StatusCode::FORBIDDEN, message).into_response());
     }
     None
+}
+
+/// Whether one of these extensions asks. A browser lets nobody else set this origin.
+fn is_extension(ids: &[String], headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    match (origins.next(), origins.next()) {
+        (Some(origin), None) => origin
+            .to_str()
+            .ok()
+            .and_then(|origin| origin.strip_prefix("chrome-extension://"))
+            .is_some_and(|id| ids.iter().any(|known| known == id)),
+        // An extension that may reach this address sends no origin with a plain GET; that no page made
+        // the request is then said by the browser in another way. A WebSocket always has an origin.
+        (None, None) => {
+            headers.get("sec-fetch-site").is_some_and(|site| site == "none")
+                && !headers.contains_key(header::UPGRADE)
+        }
+        _ => false,
+    }
 }
 
 fn is_own_authority(authority: &str, port: u16) -> bool {
@@ -95,8 +136,14 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, value.parse().unwrap());
         }
-        refusal(9223, &map).map(|response| response.status().as_u16())
+        refusal(&gate(), "/json", &map).map(|response| response.status().as_u16())
     }
+
+    fn gate() -> Gate {
+        Gate { port: 9223, extension_ids: Some(Arc::new([OURS.to_owned()])) }
+    }
+
+    const OURS: &str = "jpignaibiiemhngfjkcpokkamffknabf";
 
     #[test]
     fn only_our_own_names_with_our_port_are_hosts() {
@@ -130,7 +177,9 @@ mod tests {
         ] {
             assert_eq!(status(&[host, ("origin", origin)]), Some(403), "{origin}");
         }
-        assert_eq!(status(&[host, ("origin", "http://127.0.0.1:9223")]), None);
+        let own = ("origin", "http://127.0.0.1:9223");
+        assert_eq!(status(&[host, own]), None);
+        assert_eq!(status(&[host, own, ("origin", "http://evil.test")]), Some(403), "the second counts, too");
         assert_eq!(status(&[host, ("sec-fetch-site", "cross-site")]), Some(403));
         assert_eq!(status(&[host, ("sec-fetch-site", "none")]), None);
     }
@@ -150,5 +199,41 @@ mod tests {
         assert!(is_authorized(&token, None, &HeaderMap::new(), Some(&format!("a=b&token={text}"))));
         assert!(!with("authorization", format!("Bearer {text}x")));
         assert!(!is_authorized(&token, Some(""), &HeaderMap::new(), Some("token=")));
+    }
+
+    #[test]
+    fn one_path_is_for_our_extension_alone() {
+        let host = ("host", "127.0.0.1:9223");
+        let ours = format!("chrome-extension://{OURS}");
+        let other = format!("chrome-extension://{}", "a".repeat(32));
+        let knock = |gate: &Gate, path: &str, headers: &[(&'static str, &str)]| {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.append(*name, value.parse().unwrap());
+            }
+            refusal(gate, path, &map).map(|response| response.status().as_u16())
+        };
+        let gate = gate();
+        assert_eq!(knock(&gate, "/extension", &[host, ("origin", &ours)]), None);
+        assert_eq!(
+            knock(&gate, "/extension", &[host, ("origin", &ours), ("sec-fetch-site", "cross-site")]),
+            None
+        );
+        assert_eq!(knock(&gate, "/extension", &[("host", "evil.test:9223"), ("origin", &ours)]), Some(500));
+        for origin in
+            [&other, "null", "http://127.0.0.1:9223", "https://evil.test", &ours[..40], &format!("{ours}/")]
+        {
+            assert_eq!(knock(&gate, "/extension", &[host, ("origin", origin)]), Some(403), "{origin}");
+        }
+        assert_eq!(knock(&gate, "/extension", &[host]), Some(403));
+        assert_eq!(knock(&gate, "/extension", &[host, ("origin", &ours), ("origin", &other)]), Some(403));
+        assert_eq!(knock(&gate, "/extension", &[host, ("sec-fetch-site", "none")]), None);
+        let socket = [host, ("sec-fetch-site", "none"), ("upgrade", "websocket")];
+        assert_eq!(knock(&gate, "/extension", &socket), Some(403));
+        for path in ["/extension/", "/json", "/api/status", "/cdp"] {
+            assert_eq!(knock(&gate, path, &[host, ("origin", &ours)]), Some(403), "{path}");
+        }
+        let without = Gate { extension_ids: None, ..gate };
+        assert_eq!(knock(&without, "/extension", &[host, ("origin", &ours)]), Some(403));
     }
 }

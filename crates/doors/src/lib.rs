@@ -1,10 +1,11 @@
-//! How clients reach the hub over HTTP and WebSocket: the CDP door with `/json` discovery, and the
-//! control door for our own commands.
+//! How clients reach the hub over HTTP and WebSocket: the CDP door with `/json` discovery, the control
+//! door for our own commands, and the door for the extension in a person's browser.
 //!
 //! Nothing here knows how a browser is started.
 
 mod cdp;
 pub mod control;
+pub mod extension;
 mod extract;
 mod failure;
 mod guard;
@@ -15,6 +16,8 @@ mod metrics;
 mod openapi;
 mod pump;
 mod route;
+mod slot;
 mod upgrade;
 
-pub use listeners::{ListenError, Listeners, OpenError};
+pub use listeners::{ListenError, Listeners, OpenError, Settings};
+pub use slot::ClientMode;

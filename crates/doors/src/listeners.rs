@@ -1,6 +1,6 @@
 //! The listening sockets: one for the hub and its default browser, one more for every further browser.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::middleware;
-use axum::routing::get;
+use axum::routing::{any, get};
 use axum::serve::ListenerExt;
 use bowline_hub::Hub;
 use bowline_hub::hub::HubError;
@@ -17,13 +17,31 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::{cdp, control, guard, metrics};
+use crate::control::Control;
+use crate::guard::Gate;
+use crate::slot::{ClientMode, Slots};
+use crate::{cdp, control, extension, guard, metrics};
+
+/// How the doors are set up.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The largest message that is taken from a client.
+    pub max_message: usize,
+    /// How many requests of the API one client may send in a second.
+    pub rate_limit: NonZeroU32,
+    /// The extensions that may knock at all.
+    pub extension_ids: Vec<String>,
+    pub client_mode: ClientMode,
+    /// Browsers that have a mode of their own.
+    pub client_modes: BTreeMap<String, ClientMode>,
+}
 
 /// What a door knows: the hub, and which browser a path without a name means.
 pub(crate) struct Door {
     pub(crate) hub: Arc<Hub>,
     pub(crate) browser: String,
     pub(crate) max_message: usize,
+    pub(crate) slots: Arc<Slots>,
     pub(crate) tasks: TaskTracker,
 }
 
@@ -49,14 +67,24 @@ pub struct Listeners {
     hub: Arc<Hub>,
     max_message: usize,
     rate_limit: NonZeroU32,
+    extension_ids: Arc<[String]>,
+    slots: Arc<Slots>,
     tasks: TaskTracker,
     open: Mutex<HashMap<String, CancellationToken>>,
 }
 
 impl Listeners {
-    /// `rate_limit` is how many requests of the API one client may send in a second.
-    pub fn new(hub: Arc<Hub>, max_message: usize, rate_limit: NonZeroU32) -> Arc<Self> {
-        Arc::new(Self { hub, max_message, rate_limit, tasks: TaskTracker::new(), open: Mutex::default() })
+    pub fn new(hub: Arc<Hub>, settings: Settings) -> Arc<Self> {
+        let Settings { max_message, rate_limit, extension_ids, client_mode, client_modes } = settings;
+        Arc::new(Self {
+            hub,
+            max_message,
+            rate_limit,
+            extension_ids: extension_ids.into(),
+            slots: Slots::new(client_mode, client_modes),
+            tasks: TaskTracker::new(),
+            open: Mutex::default(),
+        })
     }
 
     /// Listens for a browser on `port`, or on one that the system chooses if it is zero.
@@ -123,6 +151,10 @@ impl Listeners {
         self.tasks.wait().await;
     }
 
+    pub(crate) fn max_message(&self) -> usize {
+        self.max_message
+    }
+
     pub(crate) fn rate_limit(&self) -> NonZeroU32 {
         self.rate_limit
     }
@@ -136,6 +168,7 @@ impl Listeners {
             hub: self.hub.clone(),
             browser: browser.to_owned(),
             max_message: self.max_message,
+            slots: self.slots.clone(),
             tasks: self.tasks.clone(),
         });
         let mut service = Router::new().route("/healthz", get(async || "ok\n")).fallback(cdp::handle);
@@ -144,8 +177,12 @@ impl Listeners {
         }
         let mut service = service.with_state(door);
         if browser == DEFAULT {
-            service = service.merge(control::routes(self.hub.clone(), self.clone()));
+            let control = Control { hub: self.hub.clone(), listeners: self.clone() };
+            let knock = any(move |control, request| extension::handle(control, port, request));
+            let knock = Router::new().route(extension::PATH, knock).with_state(control);
+            service = service.merge(knock).merge(control::routes(self.hub.clone(), self.clone()));
         }
-        service.layer(middleware::from_fn_with_state(port, guard::check))
+        let extension_ids = (browser == DEFAULT).then(|| self.extension_ids.clone());
+        service.layer(middleware::from_fn_with_state(Gate { port, extension_ids }, guard::check))
     }
 }

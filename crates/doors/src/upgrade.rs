@@ -29,6 +29,8 @@ pub(crate) struct Handshake {
     accept: String,
     protocol: Option<String>,
     on_upgrade: OnUpgrade,
+    /// What the client calls itself, as far as it says.
+    pub(crate) client: String,
 }
 
 impl Handshake {
@@ -48,8 +50,10 @@ impl Handshake {
             && headers.get(header::SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13");
         let accept = derive_accept_key(headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| wanted)?.as_bytes());
         let protocol = chosen_protocol(headers);
+        let client = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).map(client_of);
+        let client = client.unwrap_or_default();
         let on_upgrade = request.extensions_mut().remove::<OnUpgrade>()?;
-        Some(Self { accept, protocol, on_upgrade })
+        Some(Self { accept, protocol, on_upgrade, client })
     }
 
     /// The 101 answer, and what becomes the socket once it was sent.
@@ -64,6 +68,19 @@ impl Handshake {
         }
         let response = response.body(Body::empty()).unwrap_or_else(|_| Response::new(Body::empty()));
         (response, self.on_upgrade)
+    }
+}
+
+/// The first product of a User-Agent, if it tells one client from another: `Playwright/1.5 (...)` is `Playwright 1.5`.
+fn client_of(agent: &str) -> String {
+    let product = agent.split([' ', '(']).next().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/@".contains(c);
+    match product {
+        "Mozilla/5.0" | "node" => String::new(),
+        product if product.chars().all(is_plain) => {
+            product.chars().take(40).collect::<String>().replace('/', " ")
+        }
+        _ => String::new(),
     }
 }
 
@@ -96,14 +113,27 @@ pub(crate) async fn socket(
         Ok(parts) => (Io::Tcp(parts.io.into_inner()), parts.read_buf.to_vec()),
         Err(upgraded) => (Io::Other(TokioIo::new(upgraded)), Vec::new()),
     };
-    let watched = Watched { io, outbox };
+    let watched = Watched { io, outbox, allowance: None };
     Ok(WebSocketStream::from_partially_read(watched, early, Role::Server, Some(config)).await)
 }
 
-/// A stream that notes each successful write.
+/// A stream that notes each successful write, and may be read up to a limit only.
 pub(crate) struct Watched {
     io: Io,
     outbox: Option<Arc<Outbox>>,
+    /// Bytes that may still be read; absent means all.
+    allowance: Option<usize>,
+}
+
+impl Watched {
+    /// No more than this is taken from the peer, in all.
+    pub(crate) fn limit(&mut self, bytes: usize) {
+        self.allowance = Some(bytes);
+    }
+
+    pub(crate) fn lift_limit(&mut self) {
+        self.allowance = None;
+    }
 }
 
 enum Io {
@@ -114,10 +144,19 @@ enum Io {
 
 impl AsyncRead for Watched {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().io {
+        let this = self.get_mut();
+        if this.allowance == Some(0) {
+            return Poll::Ready(Err(io::Error::other("more than may be sent")));
+        }
+        let before = buf.filled().len();
+        let result = match &mut this.io {
             Io::Tcp(io) => Pin::new(io).poll_read(cx, buf),
             Io::Other(io) => Pin::new(io).poll_read(cx, buf),
+        };
+        if let Some(allowance) = &mut this.allowance {
+            *allowance = allowance.saturating_sub(buf.filled().len() - before);
         }
+        result
     }
 }
 

@@ -14,9 +14,7 @@ pub struct Token(String);
 
 impl Token {
     pub fn generate() -> io::Result<Self> {
-        let mut bytes = [0_u8; 32];
-        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        Ok(Self(URL_SAFE_NO_PAD.encode(bytes)))
+        Ok(Self(URL_SAFE_NO_PAD.encode(random_bytes()?)))
     }
 
     /// Reads the token of earlier runs, so that URLs that contain it stay valid, or makes the first one.
@@ -39,6 +37,13 @@ impl Token {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Bytes that nobody can guess.
+pub fn random_bytes() -> io::Result<[u8; 32]> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes)
 }
 
 // A token in a log would be a secret in a log.

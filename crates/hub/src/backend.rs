@@ -56,6 +56,9 @@ pub struct Link {
     pub max_outgoing: usize,
     /// Whether a client may close the browser. Not if it is somebody else's.
     pub may_be_closed: bool,
+    /// The other side is a browser that we play ourselves. It is told more than Chromium: whose client a
+    /// session is, and where a blank tab will be sent.
+    pub is_virtual: bool,
 }
 
 /// How a browser process ended.
@@ -118,6 +121,7 @@ pub struct StartError {
 pub enum Spec {
     Launched(LaunchSpec),
     Attached(AttachSpec),
+    Extension(ExtensionSpec),
 }
 
 impl Spec {
@@ -125,6 +129,7 @@ impl Spec {
         match self {
             Self::Launched(_) => "launched",
             Self::Attached(_) => "attached",
+            Self::Extension(_) => "extension",
         }
     }
 
@@ -173,6 +178,14 @@ pub struct AttachSpec {
     pub url: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_dir: Option<PathBuf>,
+}
+
+/// The browser that a person uses, reached through the extension in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExtensionSpec {
+    /// Which installation of the extension: one per profile.
+    pub instance: String,
 }
 
 /// Starts or reaches browsers. The hub decides when.

@@ -212,6 +212,16 @@ impl Browser {
         entry: Entry,
         admit: impl Fn(&Place) -> bool,
     ) -> Result<CdpClient, ConnectError> {
+        self.connect_named(entry, "", admit).await
+    }
+
+    /// The same for a client that calls itself something.
+    pub async fn connect_named(
+        &self,
+        entry: Entry,
+        label: &str,
+        admit: impl Fn(&Place) -> bool,
+    ) -> Result<CdpClient, ConnectError> {
         let mut tries = 2;
         loop {
             tries -= 1;
@@ -219,7 +229,7 @@ impl Browser {
             if !admit(&place) {
                 return Err(ConnectError::NotAdmitted);
             }
-            match place.router.connect(entry.clone()).await {
+            match place.router.connect_named(entry.clone(), label).await {
                 Err(CallError::Closed) if tries > 0 => {}
                 other => return Ok(other?),
             }

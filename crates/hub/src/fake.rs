@@ -61,6 +61,7 @@ pub(crate) fn link() -> (Link, FakeBrowser) {
         writer: Box::pin(writer),
         max_outgoing: 1 << 20,
         may_be_closed: true,
+        is_virtual: false,
     };
     (link, FakeBrowser { from_hub, to_hub, sessions: 0 })
 }

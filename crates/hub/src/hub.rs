@@ -14,6 +14,9 @@ use crate::auth::Token;
 use crate::backend::{Backend, Spec};
 use crate::browser::{Browser, Surroundings, Timing};
 use crate::connections::{Care, Connections};
+use crate::extensions::Extensions;
+use crate::files;
+use crate::pairing::Pairings;
 use crate::recorder::Recorder;
 use crate::registry::{self, BadName, Record, Registry};
 use crate::router::Limits;
@@ -24,6 +27,12 @@ pub struct Config {
     pub token: Token,
     pub state_file: PathBuf,
     pub backend: Arc<dyn Backend>,
+    /// Where the extensions of people's own browsers arrive.
+    pub extensions: Extensions,
+    /// Which of them may come in.
+    pub pairings: Arc<Pairings>,
+    /// Where to write the address of the user's own browser, if anywhere.
+    pub cdp_url_file: Option<PathBuf>,
     pub timing: Timing,
     pub limits: Limits,
     pub recorder: Arc<Recorder>,
@@ -96,6 +105,14 @@ impl Hub {
 
     pub fn recorder(&self) -> &Arc<Recorder> {
         &self.config.recorder
+    }
+
+    pub fn extensions(&self) -> &Extensions {
+        &self.config.extensions
+    }
+
+    pub fn pairings(&self) -> &Arc<Pairings> {
+        &self.config.pairings
     }
 
     pub fn connections(&self) -> &Connections {
@@ -228,7 +245,22 @@ impl Hub {
                 browsers: browsers.collect(),
             }
         };
+        self.write_cdp_url(state.port).map_err(HubError::NotSaved)?;
         statefile::write(&self.config.state_file, &state).map_err(HubError::NotSaved)
+    }
+
+    /// The address of the user's own browser, for programs that look for it in a file. It is there while
+    /// the hub runs and an extension is paired.
+    fn write_cdp_url(&self, port: u16) -> io::Result<()> {
+        let Some(path) = &self.config.cdp_url_file else { return Ok(()) };
+        if port == 0 || self.config.pairings.is_empty() {
+            return match std::fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        let url = format!("ws://127.0.0.1:{port}/cdp?token={}\n", self.config.token.as_str());
+        files::write_private(path, url.as_bytes())
     }
 
     pub fn hold(self: &Arc<Self>) -> Hold {
@@ -286,6 +318,9 @@ impl Hub {
             inner.port = 0;
             if let Err(error) = statefile::remove(&self.config.state_file, std::process::id()) {
                 tracing::warn!(%error, "the state file could not be removed");
+            }
+            if let Err(error) = self.write_cdp_url(0) {
+                tracing::warn!(%error, "the file with the browser's address could not be removed");
             }
         }
         self.world.tasks.close();

@@ -3,13 +3,16 @@
 //! This crate knows neither how a browser is started (backends) nor how a client reaches us (doors);
 //! it never touches the terminal, the environment or a home directory: all of that is passed in.
 
+pub mod audit;
 pub mod auth;
 pub mod backend;
 pub mod browser;
 pub mod connections;
+pub mod extensions;
 pub mod files;
 pub mod hands;
 pub mod hub;
+pub mod pairing;
 pub mod recorder;
 pub mod registry;
 pub mod router;

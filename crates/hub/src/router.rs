@@ -102,13 +102,14 @@ struct Shared {
     /// Milliseconds after `born` at which a client asked the browser to close; zero if none has.
     close_requested: AtomicU64,
     may_be_closed: bool,
+    is_virtual: bool,
 }
 
 impl Router {
     /// Takes over the link. The tasks end with it, or with `close`.
     pub fn start(link: Link, limits: Limits) -> Self {
         let shared = Arc::new(Shared {
-            table: Mutex::default(),
+            table: Mutex::new(Table::new(link.is_virtual)),
             upstream: Upstream::new(limits.browser_buffer),
             limits,
             max_outgoing: link.max_outgoing,
@@ -120,6 +121,7 @@ impl Router {
             last_command: AtomicU64::new(0),
             close_requested: AtomicU64::new(0),
             may_be_closed: link.may_be_closed,
+            is_virtual: link.is_virtual,
         });
         shared.tasks.spawn(read(shared.clone(), link.reader));
         shared.tasks.spawn(vigil::keep(shared.clone()));
@@ -129,19 +131,27 @@ impl Router {
 
     /// A new client. Its root session exists at the browser when this returns.
     pub async fn connect(&self, entry: Entry) -> Result<CdpClient, CallError> {
-        self.connect_as(entry, false).await
+        self.connect_as(entry, false, "").await
+    }
+
+    /// A new client that calls itself something.
+    pub async fn connect_named(&self, entry: Entry, label: &str) -> Result<CdpClient, CallError> {
+        self.connect_as(entry, false, label).await
     }
 
     /// A client of the hub itself, which is not counted and may lag further.
     pub async fn connect_own(&self) -> Result<CdpClient, CallError> {
-        self.connect_as(Entry::Browser, true).await
+        self.connect_as(Entry::Browser, true, "").await
     }
 
-    async fn connect_as(&self, entry: Entry, is_own: bool) -> Result<CdpClient, CallError> {
+    async fn connect_as(&self, entry: Entry, is_own: bool, label: &str) -> Result<CdpClient, CallError> {
         let (done, answer) = oneshot::channel();
         let limit = if is_own { OWN_BUFFER } else { self.0.limits.client_buffer };
         let outbox = Arc::new(Outbox::new(limit));
         let (method, params) = match &entry {
+            Entry::Browser if self.0.is_virtual => {
+                ("Target.attachToBrowserTarget", serde_json::json!({"own": is_own, "client": label}))
+            }
             Entry::Browser => ("Target.attachToBrowserTarget", serde_json::json!({})),
             Entry::Page(target) => {
                 ("Target.attachToTarget", serde_json::json!({"targetId": target, "flatten": true}))
@@ -201,7 +211,10 @@ impl Router {
     ) -> Result<CreatedTarget, CallError> {
         let waits = !for_tab && birth::is_fetched(url) && self.table().is_watched();
         let first = if waits { "about:blank" } else { url };
-        let params = serde_json::json!({"url": first, "forTab": for_tab});
+        let mut params = serde_json::json!({"url": first, "forTab": for_tab});
+        if waits && self.0.is_virtual {
+            params["destination"] = serde_json::json!(url);
+        }
         let created: CreatedTarget = self.call(birth::CREATE_TARGET, params, within).await?;
         if waits {
             let (done, ready) = oneshot::channel();

@@ -7,6 +7,8 @@ pub mod discovery;
 pub mod envelope;
 pub mod ids;
 mod json;
+pub mod pairing;
+pub mod relay;
 pub mod reply;
 
 pub use envelope::{BrowserMessage, Command, Malformed};

@@ -7,6 +7,7 @@ use bowline_backends::Backends;
 use bowline_backends::detect::{self, Machine, ThisMachine};
 use bowline_backends::profiles::Profiles;
 use bowline_hub::backend::{Backend, LaunchSpec, Spec};
+use bowline_hub::extensions::Extensions;
 use bowline_hub::files;
 use bowline_hub::router::{Limits, Router};
 use serde::Serialize;
@@ -186,7 +187,8 @@ fn check_launch(
     let tried = context.block_on(async {
         let profiles = Profiles::open(&context.paths.temporary, &context.paths.profiles())
             .map_err(|error| Failure::io("a temporary profile", &error))?;
-        let backends = Backends::new(serve::defaults(config, &context.paths), profiles);
+        let backends =
+            Backends::new(serve::defaults(config, &context.paths), profiles, Extensions::default());
         let tried = launch(&backends, config).await;
         backends.close();
         tried

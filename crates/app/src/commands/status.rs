@@ -44,7 +44,10 @@ fn history(recorder: &RecorderStatus) -> String {
             let reason = reason.as_deref().unwrap_or("unknown");
             format!("\nhistory: {tabs}, {size}; {WARN}in memory only: {reason}{WARN:#}{lost}")
         }
-        (kept_in, _) => format!("\nhistory: {tabs}, {size}, kept in {kept_in}{lost}"),
+        (kept_in, _) => {
+            let kept_where = if kept_in == "disk" { "on disk".to_owned() } else { format!("in {kept_in}") };
+            format!("\nhistory: {tabs}, {size}, kept {kept_where}{lost}")
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The example config file, written from the table of keys. Every setting is commented out, so the
 //! file as it stands changes nothing; prose starts with "# ", a setting with "#" alone.
 
-use super::keys::{ATTACH, BROWSER_KEYS, BROWSERS, KEYS, Key, PORT, sections};
+use super::keys::{ATTACH, BROWSER_KEYS, BROWSERS, KEYS, Key, OF_ATTACHED, sections};
 
 const HEAD: &str = "\
 # Configuration of Bowline. Every setting is shown with its default; remove the # to change it.
@@ -38,7 +38,9 @@ pub(crate) fn example() -> String {
     for key in BROWSER_KEYS.iter().filter(|key| key.name == ATTACH) {
         describe(&mut text, key, key.name);
     }
-    text.push_str(&format!("# Beside `{ATTACH}` only `{PORT}` can be set.\n"));
+    let beside: Vec<String> =
+        OF_ATTACHED.iter().filter(|name| **name != ATTACH).map(|name| format!("`{name}`")).collect();
+    text.push_str(&format!("# Beside `{ATTACH}` only these can be set: {}.\n", beside.join(", ")));
     text
 }
 

@@ -159,6 +159,27 @@ pub(super) static KEYS: &[Key] = &[
         about: "Largest single message that is passed on.",
     },
     Key {
+        name: "cdp.client_mode",
+        env: Some("BOWLINE_CDP_CLIENT_MODE"),
+        kind: Kind::ClientMode,
+        value: "multi-client",
+        about: "Whether several clients may drive a browser at once: multi-client or single-active.",
+    },
+    Key {
+        name: "extension.ids",
+        env: Some("BOWLINE_EXTENSION_IDS"),
+        kind: Kind::ExtensionIds,
+        value: "",
+        about: "Ids of further extensions that may connect; Bowline's own may in any case.",
+    },
+    Key {
+        name: "extension.write_cdp_url",
+        env: Some("BOWLINE_EXTENSION_WRITE_CDP_URL"),
+        kind: Kind::Switch,
+        value: "true",
+        about: "Keep the address of your own browser in the file `cdp-url` of the state directory.",
+    },
+    Key {
         name: "restart.max_quick_deaths",
         env: Some("BOWLINE_RESTART_MAX_QUICK_DEATHS"),
         kind: Kind::Count { min: 1, max: 1000 },
@@ -372,6 +393,13 @@ pub(super) static BROWSER_KEYS: &[Key] = &[
         value: "false",
         about: "Remember what its tabs log and fetch.",
     },
+    Key {
+        name: CLIENT_MODE,
+        env: None,
+        kind: Kind::ClientMode,
+        value: "single-active",
+        about: "Whether several clients may drive it at once.",
+    },
 ];
 
 /// The table that holds the named browsers.
@@ -380,8 +408,9 @@ pub(super) const BROWSERS: &str = "browsers";
 pub(super) const ATTACH: &str = "attach";
 pub(super) const PORT: &str = "port";
 const RECORDER: &str = "recorder.enabled";
+const CLIENT_MODE: &str = "client_mode";
 /// The keys that an attached browser may have.
-pub(super) const OF_ATTACHED: &[&str] = &[ATTACH, PORT, RECORDER];
+pub(super) const OF_ATTACHED: &[&str] = &[ATTACH, PORT, RECORDER, CLIENT_MODE];
 
 /// Variables that begin with `BOWLINE_` and are read by other parts.
 pub(super) const FOREIGN_VARIABLES: &[&str] =

@@ -69,6 +69,9 @@ fn defaults_are_the_documented_ones() {
         require_token: false,
         client_buffer: 32 << 20,
         max_message: 256 << 20,
+        client_mode: ClientMode::MultiClient,
+        extension_ids: Vec::new(),
+        write_cdp_url: true,
         max_quick_deaths: 5,
         cooldown: Duration::from_secs(60),
         recorder: RecorderConfig {
@@ -142,6 +145,10 @@ fn every_key_can_be_set_in_the_file() {
         require_token = true
         client_buffer = "64KiB"
         max_message = 1_048_576
+        client_mode = "single-active"
+        [extension]
+        ids = ["abcdefghijklmnopabcdefghijklmnop"]
+        write_cdp_url = false
         [restart]
         max_quick_deaths = 0x0a
         cooldown = "1h"
@@ -189,6 +196,9 @@ fn every_key_can_be_set_in_the_file() {
         require_token: true,
         client_buffer: 64 << 10,
         max_message: 1 << 20,
+        client_mode: ClientMode::SingleActive,
+        extension_ids: vec!["abcdefghijklmnopabcdefghijklmnop".to_owned()],
+        write_cdp_url: false,
         max_quick_deaths: 10,
         cooldown: Duration::from_secs(3600),
         recorder: RecorderConfig {
@@ -265,6 +275,9 @@ fn rows_show_every_key_as_toml_with_its_origin() {
             "cdp.require_token = false [default]",
             "cdp.client_buffer = \"32MiB\" [default]",
             "cdp.max_message = \"256MiB\" [default]",
+            "cdp.client_mode = \"multi-client\" [default]",
+            "extension.ids = [] [default]",
+            "extension.write_cdp_url = true [default]",
             "restart.max_quick_deaths = 5 [default]",
             "restart.cooldown = \"1m\" [default]",
             "recorder.enabled = true [default]",

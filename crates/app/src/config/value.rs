@@ -32,6 +32,13 @@ pub(crate) enum Transport {
     Port,
 }
 
+/// How many clients may drive a browser at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClientMode {
+    MultiClient,
+    SingleActive,
+}
+
 /// The type of a key, with its limits (both ends included).
 #[derive(Debug)]
 pub(super) enum Kind {
@@ -62,6 +69,9 @@ pub(super) enum Kind {
     Words,
     NoSandbox,
     Transport,
+    ClientMode,
+    /// Ids of browser extensions.
+    ExtensionIds,
 }
 
 /// A value that its kind has accepted.
@@ -76,6 +86,7 @@ pub(super) enum Value {
     Words(Vec<String>),
     NoSandbox(NoSandbox),
     Transport(Transport),
+    ClientMode(ClientMode),
 }
 
 /// Why a kind refused a value.
@@ -104,14 +115,20 @@ impl Kind {
             (Kind::Switch, DeValue::Boolean(on)) => Ok(Value::Switch(*on)),
             (Kind::NoSandbox, DeValue::Boolean(on)) => Ok(Value::NoSandbox(no_sandbox(*on))),
             (Kind::NoSandbox, DeValue::String(text)) if text != "auto" => Err(Refusal::Form),
-            (Kind::Words, DeValue::Array(items)) => {
+            (Kind::Words | Kind::ExtensionIds, DeValue::Array(items)) => {
+                let fits = |word: &str| match self {
+                    Kind::ExtensionIds => is_extension_id(word),
+                    _ => !word.contains('\0'),
+                };
                 let words = items.iter().map(|item| match item.get_ref() {
-                    DeValue::String(word) if !word.contains('\0') => Ok(word.clone().into_owned()),
+                    DeValue::String(word) if fits(word) => Ok(word.clone().into_owned()),
                     _ => Err(Refusal::Element(item.span())),
                 });
                 words.collect::<Result<_, _>>().map(Value::Words)
             }
-            (Kind::Port | Kind::Count { .. } | Kind::Switch | Kind::Words, _) => Err(Refusal::Form),
+            (Kind::Port | Kind::Count { .. } | Kind::Switch | Kind::Words | Kind::ExtensionIds, _) => {
+                Err(Refusal::Form)
+            }
             (_, DeValue::String(text)) => self.read_text(text),
             _ => Err(Refusal::Form),
         }
@@ -141,6 +158,16 @@ impl Kind {
                 "port" => Ok(Value::Transport(Transport::Port)),
                 _ => Err(Refusal::Form),
             },
+            Kind::ClientMode => match text.trim() {
+                "multi-client" => Ok(Value::ClientMode(ClientMode::MultiClient)),
+                "single-active" => Ok(Value::ClientMode(ClientMode::SingleActive)),
+                _ => Err(Refusal::Form),
+            },
+            Kind::ExtensionIds => {
+                let ids: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+                let fit = ids.iter().all(|id| is_extension_id(id));
+                if fit { Ok(Value::Words(ids)) } else { Err(Refusal::Form) }
+            }
         }
     }
 
@@ -168,6 +195,8 @@ impl Kind {
             Kind::Words => "a list such as [\"--lang=de\"]".to_owned(),
             Kind::NoSandbox => "true, false or \"auto\"".to_owned(),
             Kind::Transport => "\"auto\", \"pipe\" or \"port\"".to_owned(),
+            Kind::ClientMode => "\"multi-client\" or \"single-active\"".to_owned(),
+            Kind::ExtensionIds => "a list of extension ids, each 32 letters from a to p".to_owned(),
         }
     }
 
@@ -218,6 +247,8 @@ impl Value {
             Value::Transport(Transport::Auto) => quoted("auto"),
             Value::Transport(Transport::Pipe) => quoted("pipe"),
             Value::Transport(Transport::Port) => quoted("port"),
+            Value::ClientMode(ClientMode::MultiClient) => quoted("multi-client"),
+            Value::ClientMode(ClientMode::SingleActive) => quoted("single-active"),
         }
     }
 }
@@ -242,7 +273,7 @@ macro_rules! held {
 
 held! {
     Port: u16, Count: u32, Duration: Duration, Bytes: usize, Switch: bool, Text: String,
-    Words: Vec<String>, NoSandbox: NoSandbox, Transport: Transport,
+    Words: Vec<String>, NoSandbox: NoSandbox, Transport: Transport, ClientMode: ClientMode,
 }
 
 fn integer(number: &DeInteger<'_>) -> Result<u64, Refusal> {
@@ -255,6 +286,10 @@ fn switch(text: &str) -> Result<bool, Refusal> {
         "false" | "0" | "no" | "off" => Ok(false),
         _ => Err(Refusal::Form),
     }
+}
+
+fn is_extension_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|c| (b'a'..=b'p').contains(&c))
 }
 
 fn no_sandbox(on: bool) -> NoSandbox {

@@ -116,7 +116,7 @@ fn name_of(hub: &Hub, host: &str, port: u16) -> (String, bool) {
     for browser in hub.browsers() {
         let is_it = match &browser.snapshot().spec {
             Spec::Attached(spec) => same(&spec.url) || own(browser.name()),
-            Spec::Launched(_) => own(browser.name()),
+            Spec::Launched(_) | Spec::Extension(_) => own(browser.name()),
         };
         if is_it {
             return (browser.name().to_owned(), false);

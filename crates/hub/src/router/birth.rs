@@ -121,7 +121,7 @@ struct CreateParams {
 
 /// A `Target.createTarget` as it is sent to a browser that is being recorded: where to, and the body
 /// that makes a blank tab instead. `None` for what has no request that could be missed.
-pub(super) fn blank(command: &Command<'_>) -> Option<(String, Bytes)> {
+pub(super) fn blank(command: &Command<'_>, tells_destination: bool) -> Option<(String, Bytes)> {
     let params = command.params?;
     let wish: CreateParams = serde_json::from_str(params).ok()?;
     if wish.for_tab || wish.hidden || !is_fetched(&wish.url) {
@@ -129,6 +129,9 @@ pub(super) fn blank(command: &Command<'_>) -> Option<(String, Bytes)> {
     }
     let mut params: Map<String, Value> = serde_json::from_str(params).ok()?;
     params.insert("url".to_owned(), json!("about:blank"));
+    if tells_destination {
+        params.insert("destination".to_owned(), json!(wish.url));
+    }
     let mut message = json!({"id": command.id, "method": CREATE_TARGET, "params": params});
     if let Some(session) = &command.session {
         message["sessionId"] = json!(session);

@@ -28,6 +28,8 @@ pub(super) struct Table {
     own: HashMap<i32, OwnCall>,
     last_own: i32,
     last_client: u64,
+    /// The browser is one that we play, and is told where a blank tab will be sent.
+    is_virtual: bool,
 }
 
 struct Client {
@@ -64,6 +66,10 @@ pub(super) enum Decision {
 }
 
 impl Table {
+    pub(super) fn new(is_virtual: bool) -> Self {
+        Self { is_virtual, ..Self::default() }
+    }
+
     pub(super) fn client_count(&self) -> usize {
         self.clients.values().filter(|client| !client.is_own).count()
     }
@@ -113,7 +119,7 @@ impl Table {
         }
         let (session_id, target) = (session_id.clone(), session.target.clone());
         let creates = command.method == birth::CREATE_TARGET && self.births.has_recorder();
-        let blank = if creates { birth::blank(command) } else { None };
+        let blank = if creates { birth::blank(command, self.is_virtual) } else { None };
         let (url, body) = match blank {
             Some((url, body)) => (Some(url), body),
             None => (None, body),

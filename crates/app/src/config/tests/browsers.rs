@@ -1,6 +1,6 @@
 //! The `[browsers.NAME]` tables.
 
-use super::super::{BrowserConfig, NoSandbox};
+use super::super::{BrowserConfig, ClientMode, NoSandbox};
 use super::{assert_wrong, from_file, wrong};
 
 #[test]
@@ -15,6 +15,7 @@ fn named_browsers_are_read_with_all_their_keys() {
         args = ["--lang=de"]
         port = 9300
         recorder.enabled = false
+        client_mode = "single-active"
         [browsers.remote_2]
         attach = "ws://10.0.0.2:9222/devtools/browser/x"
         port = 0
@@ -32,6 +33,7 @@ fn named_browsers_are_read_with_all_their_keys() {
         port: Some(9300),
         attach: None,
         recorded: Some(false),
+        client_mode: Some(ClientMode::SingleActive),
     };
     assert_eq!(config.browsers.keys().collect::<Vec<_>>(), ["1-empty", "remote_2", "work"]);
     assert_eq!(config.browsers["work"], work);
@@ -118,4 +120,19 @@ fn browser_key_written_as_a_table_or_list_of_tables_is_refused() {
         assert!(message.starts_with("config.toml:") && message.lines().count() == 1, "{message}");
         assert!(hint.is_some_and(|hint| hint.starts_with("expected ")));
     }
+}
+
+#[test]
+fn extension_ids_are_those_of_chromium() {
+    let ids = "abcdefghijklmnopabcdefghijklmnop ponmlkjihgfedcbaponmlkjihgfedcba";
+    assert_eq!(super::from_env("BOWLINE_EXTENSION_IDS", ids).extension_ids.len(), 2);
+    let (message, _) = wrong("extension.ids = [\"short\"]");
+    assert!(message.contains("extension.ids"), "{message}");
+}
+
+#[test]
+fn a_table_may_stand_for_a_paired_browser() {
+    let config =
+        from_file("[browsers.a]\nport = 1\nclient_mode = \"multi-client\"\n[browsers.b]\nheadless = true");
+    assert!(!config.browsers["a"].is_about_a_launch() && config.browsers["b"].is_about_a_launch());
 }

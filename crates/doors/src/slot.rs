@@ -1,0 +1,129 @@
+//! Who may drive a browser at the same time: all who come, or one after the other.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// How many clients a browser takes at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientMode {
+    #[default]
+    MultiClient,
+    /// A second one is answered 409 while the first is there.
+    SingleActive,
+}
+
+/// The mode of each browser, and who has the place of one that has only one.
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    mode: ClientMode,
+    exceptions: BTreeMap<String, ClientMode>,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    by: HashMap<String, Occupant>,
+    count: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Occupant {
+    id: String,
+    /// What it calls itself.
+    agent: String,
+    since: SystemTime,
+}
+
+/// The place of one client. It is free again when this is dropped.
+pub(crate) struct Seat {
+    slots: Arc<Slots>,
+    browser: String,
+}
+
+impl Slots {
+    pub(crate) fn new(mode: ClientMode, exceptions: BTreeMap<String, ClientMode>) -> Arc<Self> {
+        Arc::new(Self { mode, exceptions, taken: Mutex::default() })
+    }
+
+    fn mode_of(&self, browser: &str) -> ClientMode {
+        self.exceptions.get(browser).copied().unwrap_or(self.mode)
+    }
+
+    /// A place for a client; `None` where everybody has one. An error says who is there.
+    pub(crate) fn take(self: &Arc<Self>, browser: &str, agent: &str) -> Result<Option<Seat>, Occupant> {
+        if self.mode_of(browser) == ClientMode::MultiClient {
+            return Ok(None);
+        }
+        let mut taken = self.taken();
+        if let Some(occupant) = taken.by.get(browser) {
+            return Err(occupant.clone());
+        }
+        taken.count += 1;
+        let id = format!("client-{}", taken.count);
+        let occupant = Occupant { id, agent: agent.to_owned(), since: SystemTime::now() };
+        taken.by.insert(browser.to_owned(), occupant);
+        Ok(Some(Seat { slots: self.clone(), browser: browser.to_owned() }))
+    }
+
+    /// As `/client-slot` tells it.
+    pub(crate) fn describe(&self, browser: &str) -> Value {
+        let occupant = self.taken().by.get(browser).cloned();
+        let since = occupant.as_ref().and_then(|occupant| occupant.since.duration_since(UNIX_EPOCH).ok());
+        json!({
+            "browser": browser,
+            "mode": self.mode_of(browser),
+            "busy": occupant.is_some(),
+            "activeClientId": occupant.map(|occupant| occupant.id),
+            "connectedAt": since.map(|since| since.as_millis() as u64),
+        })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Occupant {
+    /// The answer to the next one.
+    pub(crate) fn refusal(&self, browser: &str) -> Response {
+        let seconds = self.since.elapsed().map_or(0, |elapsed| elapsed.as_secs());
+        let message = format!(
+            "Somebody drives {browser} already: {} ({}), for {seconds} s.\nHint: wait until GET /client-slot says that it is not busy, or let several in with `cdp.client_mode = \"multi-client\"` and `bowline shutdown`\n",
+            self.id, self.agent
+        );
+        let headers = [(header::CONTENT_TYPE, "text/plain; charset=UTF-8")];
+        (StatusCode::CONFLICT, headers, message).into_response()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.slots.taken().by.remove(&self.browser);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_place_is_free_again_when_its_client_has_left() {
+        let exceptions = BTreeMap::from([("open".to_owned(), ClientMode::MultiClient)]);
+        let slots = Slots::new(ClientMode::SingleActive, exceptions);
+        let first = slots.take("work", "one").unwrap();
+        assert!(first.is_some());
+        let occupant = slots.take("work", "two").err().expect("it is taken");
+        assert_eq!((occupant.id.as_str(), occupant.agent.as_str()), ("client-1", "one"));
+        assert!(slots.take("other", "two").is_ok_and(|seat| seat.is_some()), "another browser's is free");
+        assert!(slots.take("open", "two").is_ok_and(|seat| seat.is_none()));
+        drop(first);
+        assert!(slots.take("work", "two").is_ok());
+    }
+}

@@ -1,0 +1,26 @@
+// @ts-check
+// The sign on the toolbar button: one look says whether agents can get in, and whether they are in.
+import { describe } from './words.js';
+
+const COLOURS = { good: '#1a7f5a', wait: '#8a6d1d', bad: '#b3261e', busy: '#2563c9' };
+
+/** What is shown, to leave Chrome alone when nothing has changed. */
+let shown = '';
+
+/**
+ * @param {import('./relay.js').Status} status
+ * @param {{hub: string, paused: boolean, driven: number}} more
+ */
+export function showBadge(status, more) {
+  const { tone, title } = describe(status, more);
+  const busy = tone === 'good' && more.driven > 0;
+  const text = busy ? String(more.driven) : { good: 'on', wait: more.paused ? '||' : status.kind === 'looking' ? '…' : '?', bad: '!' }[tone];
+  const colour = COLOURS[busy ? 'busy' : tone];
+  const next = `${text} ${colour} ${title}`;
+  if (next === shown) return;
+  shown = next;
+  void chrome.action.setBadgeText({ text });
+  void chrome.action.setBadgeTextColor({ color: '#ffffff' });
+  void chrome.action.setBadgeBackgroundColor({ color: colour });
+  void chrome.action.setTitle({ title: `Bowline: ${title}` });
+}

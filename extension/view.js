@@ -1,0 +1,124 @@
+// @ts-check
+// What the popup is shown and what the person may ask in it. The popup keeps nothing: it gets the whole
+// view whenever something changes, as long as it is open.
+import { attached, resume, take } from './debuggers.js';
+import { pairNatively } from './native.js';
+import { parseHub } from './origins.js';
+import { again, confirmPairing, status, tell, watch } from './relay.js';
+import { changeHub, changeKey, changePolicy, ready, settings } from './settings.js';
+import { choose, listTabs, ready as tabsReady } from './tabs.js';
+
+/**
+ * @typedef {object} View
+ * @property {import('./relay.js').Status} status
+ * @property {string} hub
+ * @property {boolean} paired
+ * @property {import('./settings.js').Policy} policy
+ * @property {(import('./tabs.js').Tab & {clients: string[]})[]} tabs
+ */
+
+const SHOW_DELAY = 50;
+
+/** @type {Set<chrome.runtime.Port>} */
+const ports = new Set();
+/** @type {Map<number, string[]>} */
+let clients = new Map();
+let planned = false;
+/** The popup asked for the permission that pairing with one click needs, and may be closed by the question. */
+let nativeWanted = false;
+
+/** @param {Map<number, string[]>} drivers */
+export function showDrivers(drivers) {
+  clients = drivers;
+  refresh();
+}
+
+/** Shows the popup what is new; several changes in a row are one. */
+export function refresh() {
+  if (planned || ports.size === 0) return;
+  planned = true;
+  setTimeout(async () => {
+    planned = false;
+    const view = await makeView();
+    for (const port of ports) port.postMessage({ view });
+  }, SHOW_DELAY);
+}
+
+/** @returns {Promise<View>} */
+async function makeView() {
+  await Promise.all([ready, tabsReady]);
+  const tabs = (await listTabs()).map((tab) => ({ ...tab, clients: clients.get(tab.tabId) ?? [] }));
+  return { status, hub: settings.hub, paired: settings.key !== '', policy: settings.policy, tabs };
+}
+
+/** @param {chrome.runtime.Port} port */
+export function onConnect(port) {
+  if (port.name !== 'popup' || port.sender?.id !== chrome.runtime.id) return;
+  ports.add(port);
+  watch(true);
+  port.onDisconnect.addListener(() => {
+    ports.delete(port);
+    watch(ports.size > 0);
+  });
+  port.onMessage.addListener((request) => {
+    WISHES[request.wish]?.(request).catch((/** @type {Error} */ error) => port.postMessage({ error: error.message })).finally(refresh);
+  });
+  refresh();
+}
+
+export function onPermissionAdded() {
+  if (nativeWanted) void WISHES.pairNatively({}).catch(() => {}).finally(refresh);
+}
+
+/** @type {Record<string, (request: any) => Promise<void>>} */
+const WISHES = {
+  async confirm() {
+    confirmPairing();
+  },
+
+  async retry() {
+    again();
+  },
+
+  async forget() {
+    await changeKey('');
+    again();
+  },
+
+  async wantNative() {
+    nativeWanted = true;
+  },
+
+  async pairNatively() {
+    nativeWanted = false;
+    await pairNatively();
+    again();
+  },
+
+  async hub({ hub }) {
+    const address = parseHub(hub);
+    if (address === undefined) throw new Error('The hub is always on this computer: http://127.0.0.1:PORT');
+    await changeHub(address);
+    again();
+  },
+
+  async policy({ change }) {
+    await changePolicy(change);
+    tell('policy', settings.policy);
+  },
+
+  async choose({ tabId, on }) {
+    await choose(tabId, on);
+    if (!on) await take(tabId, 'by_user');
+  },
+
+  async detach({ tabId }) {
+    await take(tabId, 'by_user');
+  },
+
+  async detachAll() {
+    await Promise.all([...attached].map((tabId) => take(tabId, 'by_user')));
+  },
+
+  resume,
+};
