@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from './lib/test.mjs';
 import { chromium, devices } from 'playwright-core';
+import { newPlaywrightContext } from './lib/contexts.mjs';
 import { fixture } from './lib/fixture.mjs';
-import { BIG_FILE, SMALL_FILE } from './lib/site.mjs';
+import { BIG_FILE, html, SMALL_FILE } from './lib/site.mjs';
 
-let browser, context, page, dir;
+let browser, context, close, page, dir;
 const at = fixture({
+  pages: { '/styled': html('styled', '<style>h1 { color: red } h2 { color: blue }</style><h1>one</h1>') },
   async open({ target }) {
     dir = await mkdtemp(join(tmpdir(), 'bowline-e2e-files-'));
     browser = await chromium.connectOverCDP(target.endpoint);
@@ -21,11 +23,20 @@ const at = fixture({
 });
 
 beforeEach(async () => {
-  context = await browser.newContext({ acceptDownloads: true });
+  ({ context, close } = await newPlaywrightContext(browser, { acceptDownloads: true }));
   context.setDefaultTimeout(10_000);
   page = await context.newPage();
 });
-afterEach(() => context.close());
+afterEach(() => close());
+
+const EMULATED = () => ({
+  agent: navigator.userAgent.includes('Pixel 7'),
+  touch: navigator.maxTouchPoints > 0,
+  ratio: devicePixelRatio,
+  number: (1.5).toLocaleString(),
+  zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  dark: matchMedia('(prefers-color-scheme: dark)').matches,
+});
 
 const png = (bytes) => bytes.subarray(1, 4).toString() === 'PNG';
 
@@ -126,53 +137,96 @@ test('contexts do not share cookies or storage, and end with their pages', async
   await twin.goto(at.site.url('/'));
   assert.equal(await page.evaluate(() => document.cookie), 'knot=bowline');
   assert.equal(await twin.evaluate(() => document.cookie + localStorage.getItem('knot')), 'null');
-  const state = await context.storageState();
-  assert.equal(state.cookies[0].value, 'bowline');
   await other.close();
   assert.equal(twin.isClosed(), true);
+});
+
+test('cookies and storage of a context are read, set and cleared', async () => {
+  await page.goto(at.site.url('/cookie'));
+  await page.evaluate(() => localStorage.setItem('knot', 'bowline'));
+  const state = await context.storageState();
+  assert.equal(state.cookies.find(({ name }) => name === 'knot').value, 'bowline');
+  const { localStorage } = state.origins.find(({ origin }) => origin === at.site.origin);
+  assert.deepEqual(localStorage, [{ name: 'knot', value: 'bowline' }]);
+  await context.addCookies([{ name: 'hitch', value: 'clove', url: at.site.url('/') }]);
+  const { headers } = await page.evaluate(() => fetch('/echo').then((r) => r.json()));
+  assert.equal(headers.cookie, 'knot=bowline; hitch=clove');
+  assert.equal((await context.cookies(at.site.url('/'))).length, 2);
+  await context.clearCookies({ name: 'hitch' });
+  assert.equal(await page.evaluate(() => document.cookie), 'knot=bowline');
   await context.clearCookies();
   assert.equal(await page.evaluate(() => document.cookie), '');
 });
 
-test('storage state, extra headers and permissions of a new context hold', async () => {
+test('storage state and extra headers of a new context hold', async () => {
   await page.goto(at.site.url('/cookie'));
   const restored = await browser.newContext({
-    storageState: await context.storageState(),
-    extraHTTPHeaders: { 'x-knot': 'loop' },
-    geolocation: { latitude: 1, longitude: 2 },
-    permissions: ['geolocation'],
+    storageState: await context.storageState(), extraHTTPHeaders: { 'x-knot': 'loop' },
   });
   const tab = await restored.newPage();
   await tab.goto(at.site.url('/'));
   const { headers } = await tab.evaluate(() => fetch('/echo').then((r) => r.json()));
   assert.equal(headers.cookie, 'knot=bowline');
   assert.equal(headers['x-knot'], 'loop');
-  const latitude = await tab.evaluate(() => new Promise((resolve, reject) =>
-    navigator.geolocation.getCurrentPosition((p) => resolve(p.coords.latitude), reject)));
-  assert.equal(latitude, 1);
   await restored.close();
 });
 
-test('emulation: device, locale, time zone, colour scheme, offline', async () => {
+test('extra headers of a context and of a page go with every request', async () => {
+  await context.setExtraHTTPHeaders({ 'x-knot': 'loop' });
+  const tab = await context.newPage();
+  await tab.setExtraHTTPHeaders({ 'x-page': 'one' });
+  await tab.goto(at.site.url('/'));
+  const sent = async (where) => (await where.evaluate(() => fetch('/echo').then((r) => r.json()))).headers;
+  const headers = await sent(tab);
+  assert.deepEqual([headers['x-knot'], headers['x-page']], ['loop', 'one']);
+  await context.setExtraHTTPHeaders({});
+  await page.goto(at.site.url('/'));
+  assert.equal((await sent(page))['x-knot'], undefined);
+});
+
+test('a permission that was granted holds', async () => {
+  await context.grantPermissions(['geolocation'], { origin: at.site.origin });
+  await context.setGeolocation({ latitude: 1, longitude: 2 });
+  await page.goto(at.site.url('/'));
+  const latitude = await page.evaluate(() => new Promise((resolve, reject) =>
+    navigator.geolocation.getCurrentPosition((p) => resolve(p.coords.latitude), reject)));
+  assert.equal(latitude, 1);
+});
+
+test('emulation of a new context: device, locale, time zone, colour scheme', async () => {
   const phone = await browser.newContext({
     ...devices['Pixel 7'], locale: 'de-DE', timezoneId: 'Pacific/Auckland', colorScheme: 'dark',
   });
   const tab = await phone.newPage();
   await tab.goto(at.site.url('/'));
-  const seen = await tab.evaluate(() => ({
-    agent: navigator.userAgent.includes('Pixel 7'),
-    touch: navigator.maxTouchPoints > 0,
-    ratio: devicePixelRatio,
-    number: (1.5).toLocaleString(),
-    zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    dark: matchMedia('(prefers-color-scheme: dark)').matches,
-  }));
-  assert.deepEqual(seen, {
+  assert.deepEqual(await tab.evaluate(EMULATED), {
     agent: true, touch: true, ratio: 2.625, number: '1,5', zone: 'Pacific/Auckland', dark: true,
   });
-  await phone.setOffline(true);
-  await assert.rejects(tab.goto(at.site.url('/two')), /ERR_INTERNET_DISCONNECTED/);
   await phone.close();
+});
+
+test('emulation of a page: device, locale, time zone, colour scheme', async () => {
+  const session = await context.newCDPSession(page);
+  await session.send('Emulation.setDeviceMetricsOverride', { width: 412, height: 839, deviceScaleFactor: 2.625, mobile: true });
+  await session.send('Emulation.setTouchEmulationEnabled', { enabled: true });
+  await session.send('Emulation.setUserAgentOverride', { userAgent: devices['Pixel 7'].userAgent });
+  await session.send('Emulation.setLocaleOverride', { locale: 'de-DE' });
+  await session.send('Emulation.setTimezoneOverride', { timezoneId: 'Pacific/Auckland' });
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.goto(at.site.url('/'));
+  assert.deepEqual(await page.evaluate(EMULATED), {
+    agent: true, touch: true, ratio: 2.625, number: '1,5', zone: 'Pacific/Auckland', dark: true,
+  });
+  await page.setViewportSize({ width: 500, height: 400 });
+  assert.deepEqual(await page.evaluate(() => [innerWidth, innerHeight]), [500, 400]);
+});
+
+test('a context that is offline reaches nothing, and does so again afterwards', async () => {
+  await page.goto(at.site.url('/'));
+  await context.setOffline(true);
+  await assert.rejects(page.goto(at.site.url('/two')), /ERR_INTERNET_DISCONNECTED/);
+  await context.setOffline(false);
+  assert.equal((await page.goto(at.site.url('/two'))).ok(), true);
 });
 
 test('a Playwright trace is written as a zip', async () => {
@@ -230,6 +284,15 @@ test('JavaScript coverage counts what ran', async () => {
   const counts = Object.fromEntries(script.functions.map((f) => [f.functionName, f.ranges[0].count]));
   assert.equal(counts.used, 1);
   assert.equal(counts.unused, 0);
+});
+
+test('CSS coverage tells which rules were used', async () => {
+  await page.coverage.startCSSCoverage();
+  await page.goto(at.site.url('/styled'));
+  const [sheet] = await page.coverage.stopCSSCoverage();
+  const used = sheet.ranges.map(({ start, end }) => sheet.text.slice(start, end)).join('');
+  assert.match(used, /h1/);
+  assert.doesNotMatch(used, /h2/);
 });
 
 test('a page CDP session sees its own events only', async () => {

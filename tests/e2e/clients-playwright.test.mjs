@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from './lib/test.mjs';
 import { chromium } from 'playwright-core';
+import { newPlaywrightContext } from './lib/contexts.mjs';
 import { fixture } from './lib/fixture.mjs';
 import { browserWs } from './lib/http.mjs';
 import { within } from './lib/until.mjs';
 
-let browser, context, page;
+let browser, context, close, page;
 const at = fixture({
   async open({ target }) {
     browser = await chromium.connectOverCDP(target.endpoint);
@@ -15,11 +16,14 @@ const at = fixture({
 });
 
 beforeEach(async () => {
-  context = await browser.newContext();
+  ({ context, close } = await newPlaywrightContext(browser));
   context.setDefaultTimeout(10_000);
   page = await context.newPage();
 });
-afterEach(() => context.close());
+afterEach(() => close());
+
+/** In a person's own browser a service worker would stay for the tests that follow. */
+const UNREGISTER = () => navigator.serviceWorker.getRegistration().then((known) => known.unregister());
 
 test('connects by http URL with a slash, and by ws URL', async () => {
   for (const url of [`${at.target.endpoint}/`, await browserWs(at.target.endpoint)]) {
@@ -78,11 +82,12 @@ test('a popup of window.open is attached and has its opener', async () => {
 
 test('a link with target=_blank opens a popup, also without opener', async () => {
   await page.goto(at.site.url('/popups'));
+  const before = context.pages().length - 1;
   const [popup] = await Promise.all([page.waitForEvent('popup'), page.click('#blank')]);
   await popup.waitForURL('**/two?blank');
   const [bare] = await Promise.all([context.waitForEvent('page'), page.click('#noopener')]);
   await bare.waitForURL('**/two?noopener');
-  assert.equal(context.pages().length, 3);
+  assert.equal(context.pages().filter((open) => open !== page).length - before, 2);
 });
 
 test('a cross-origin iframe can be evaluated in and clicked', async () => {
@@ -125,6 +130,7 @@ test('a service worker is seen and answers for the page', async () => {
   assert.equal(await worker.evaluate(() => self.kind), 'service');
   await page.waitForFunction(() => document.title === 'service ready' && navigator.serviceWorker.controller);
   assert.equal(await page.evaluate(() => fetch('/from-sw').then((r) => r.text())), 'from the service worker');
+  await page.evaluate(UNREGISTER);
 });
 
 test('a shared worker runs', async () => {
@@ -165,18 +171,35 @@ test('a beforeunload dialog can keep or leave the page', async () => {
   assert.equal(await page.title(), 'two');
 });
 
-test('init scripts run before the page does, also in popups and cross-origin frames', async () => {
+test('init scripts run before the page does, also in cross-origin frames', async () => {
+  await context.addInitScript(() => { window.early = 'early'; });
+  await page.goto(at.site.url('/two'));
+  assert.equal(await page.evaluate(() => window.sawEarly), 'early');
+  await page.goto(at.site.url('/frames'));
+  const frame = page.frames().find((f) => f.url().startsWith(at.site.other));
+  assert.equal(await frame.evaluate(() => window.sawEarly), 'early');
+});
+
+test('init scripts run before a popup does', async () => {
   await context.addInitScript(() => { window.early = 'early'; });
   await page.goto(at.site.url('/popups'));
-  assert.equal(await page.evaluate(() => window.early), 'early');
   for (const [link, url] of [['#open', '**/two?popup'], ['#noopener', '**/two?noopener']]) {
     const [popup] = await Promise.all([context.waitForEvent('page'), page.click(link)]);
     await popup.waitForURL(url);
     assert.equal(await popup.evaluate(() => window.sawEarly), 'early', link);
   }
-  await page.goto(at.site.url('/frames'));
-  const frame = page.frames().find((f) => f.url().startsWith(at.site.other));
-  assert.equal(await frame.evaluate(() => window.sawEarly), 'early');
+});
+
+test('init scripts run before the second document of a popup does', async () => {
+  await context.addInitScript(() => { window.early = 'early'; });
+  await page.goto(at.site.url('/popups'));
+  for (const [link, url] of [['#open', '**/two?popup'], ['#noopener', '**/two?noopener']]) {
+    const [popup] = await Promise.all([context.waitForEvent('page'), page.click(link)]);
+    await popup.waitForURL(url);
+    assert.equal(await popup.evaluate(() => window.early), 'early', link);
+    await popup.goto(at.site.url('/two?again'));
+    assert.equal(await popup.evaluate(() => window.sawEarly), 'early', link);
+  }
 });
 
 test('exposed functions and bindings are callable from page, popup and frame', async () => {
@@ -215,9 +238,18 @@ test('a crash of one page leaves the others alive', async () => {
   const doomed = await context.newPage();
   await doomed.goto(`${at.site.other}/`);
   const crashed = doomed.waitForEvent('crash');
-  // Playwright has no answer to wait for: the renderer is gone.
-  doomed.goto('chrome://crash').catch(() => {});
+  const session = await context.newCDPSession(doomed);
+  // There is no answer to wait for: the renderer is gone.
+  session.send('Page.crash').catch(() => {});
   await within(10_000, 'the crash event', crashed);
   await page.goto(at.site.url('/two'));
   assert.equal(await page.title(), 'two');
+});
+
+test('a page led to chrome://crash crashes', async () => {
+  const doomed = await context.newPage();
+  await doomed.goto(`${at.site.other}/`);
+  const crashed = doomed.waitForEvent('crash');
+  doomed.goto('chrome://crash').catch(() => {});
+  await within(5_000, 'the crash event', crashed);
 });

@@ -1,4 +1,5 @@
-// Runs the suite: light files two at once, heavy ones alone, and nothing left behind.
+// Runs the suite: light files two at once, heavy ones alone, and nothing left behind. The tests of
+// clients run twice: with a browser that the hub has launched, and with a person's own.
 // `node run.mjs [--direct] [NAME...]`: NAME chooses files that contain it.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -8,24 +9,25 @@ import { E2E } from './lib/env.mjs';
 import { endAllOf } from './lib/processes.mjs';
 
 /** Files that measure time or fill the machine: nothing may run beside them. */
-const ALONE = ['load.test.mjs', 'lifecycle-faults.test.mjs'];
+const ALONE = ['load.test.mjs', 'lifecycle-faults.test.mjs', 'own-many.test.mjs'];
 
 const args = process.argv.slice(2);
 const direct = args.includes('--direct');
 const names = args.filter((arg) => !arg.startsWith('--'));
 const files = readdirSync(E2E)
   .filter((file) => file.endsWith('.test.mjs'))
+  .filter((file) => !direct || !file.startsWith('own-'))
   .filter((file) => names.length === 0 || names.some((name) => file.includes(name)));
 
 // Every temporary directory lies below this one, so what a crashed test leaves is found by it.
 const root = mkdtempSync(join(tmpdir(), 'bowline-e2e-run-'));
 const env = { ...process.env, TMPDIR: root, ...(direct && { E2E_TARGET: 'direct' }) };
 
-function run(list, concurrency) {
+function run(list, concurrency, more = {}) {
   if (list.length === 0) return 0;
   const child = spawn(process.execPath,
     ['--test', `--test-concurrency=${concurrency}`, '--test-reporter=spec', ...list],
-    { cwd: E2E, env, stdio: 'inherit' });
+    { cwd: E2E, env: { ...env, ...more }, stdio: 'inherit' });
   for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => child.kill(name));
   return new Promise((resolve) => child.on('exit', (code, signal) => resolve(signal ? 1 : code)));
 }
@@ -34,6 +36,7 @@ const started = performance.now();
 let failed = 0;
 try {
   failed |= await run(files.filter((file) => !ALONE.includes(file)), 2);
+  if (!direct) failed |= await run(files.filter((file) => file.startsWith('clients-')), 2, { E2E_TARGET: 'own' });
   failed |= await run(files.filter((file) => ALONE.includes(file)), 1);
 } finally {
   await endAllOf(root);

@@ -1,5 +1,5 @@
 // Measures chromium.connectOverCDP + close of two endpoints, alternately (A B, B A, ...), and prints
-// the milliseconds of each round as JSON. Run by `cargo xtask bench`.
+// the milliseconds of each round as JSON, and how long this process itself was on a processor for them. Run by `cargo xtask bench`.
 // Arguments: directory with node_modules, URL of the direct side, URL of the other, rounds, tabs.
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -9,6 +9,7 @@ const require = createRequire(path.join(path.resolve(directory), 'package.json')
 const { chromium } = require('playwright-core');
 
 async function connect(url) {
+  const before = process.cpuUsage();
   const start = performance.now();
   const browser = await chromium.connectOverCDP(url);
   const took = performance.now() - start;
@@ -18,12 +19,13 @@ async function connect(url) {
   }
   const closing = performance.now();
   await browser.close();
-  return took + (performance.now() - closing);
+  const used = process.cpuUsage(before);
+  return [took + (performance.now() - closing), (used.user + used.system) / 1000];
 }
 
 const sides = [
-  { url: directUrl, times: [] },
-  { url: otherUrl, times: [] },
+  { url: directUrl, times: [], processor: [] },
+  { url: otherUrl, times: [], processor: [] },
 ];
 for (const side of sides) {
   await connect(side.url);
@@ -31,7 +33,9 @@ for (const side of sides) {
 for (let round = 0; round < Number(rounds); round++) {
   const order = round % 2 === 0 ? sides : [...sides].reverse();
   for (const side of order) {
-    side.times.push(await connect(side.url));
+    const [time, processor] = await connect(side.url);
+    side.times.push(time);
+    side.processor.push(processor);
   }
 }
-console.log(JSON.stringify(sides.map((side) => side.times)));
+console.log(JSON.stringify(sides.map(({ times, processor }) => ({ times, processor }))));

@@ -11,6 +11,8 @@ mod contest;
 #[cfg(feature = "bench")]
 mod eval;
 #[cfg(feature = "bench")]
+mod extension;
+#[cfg(feature = "bench")]
 mod footprint;
 #[cfg(feature = "bench")]
 mod heat;
@@ -59,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE.json")]
     out: Option<PathBuf>,
 
-    /// Also rewrite docs/BENCHMARKS.md
+    /// Also rewrite docs/BENCHMARKS.md, or the sections of what is measured
     #[arg(long, conflicts_with_all = ["self_check", "no_connect"])]
     update_docs: bool,
 
@@ -71,8 +73,12 @@ pub struct Args {
     #[arg(long)]
     self_check: bool,
 
-    /// Measure only this; may be given several times
-    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["self_check", "update_docs"])]
+    /// Measure only this; several may be given. --update-docs then rewrites its sections alone
+    #[arg(value_enum, value_name = "WHAT", conflicts_with = "self_check")]
+    topics: Vec<Topic>,
+
+    /// The same as an option; may be given several times
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "self_check")]
     only: Vec<Topic>,
 }
 
@@ -89,6 +95,16 @@ enum Topic {
     Contest,
     /// A hub that records against one that does not
     Recording,
+    /// A person's own browser through the extension, against the floor of chrome.debugger
+    Extension,
+}
+
+impl Args {
+    /// What was asked for; everything, if nothing was.
+    #[cfg(feature = "bench")]
+    fn chosen(&self) -> Vec<Topic> {
+        self.topics.iter().chain(&self.only).copied().collect()
+    }
 }
 
 /// Measures if this is the release build with the feature; builds that and hands over if not.

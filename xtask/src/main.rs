@@ -7,6 +7,7 @@ mod install;
 mod node;
 mod python;
 mod run;
+mod screen;
 mod steps;
 mod test;
 
@@ -17,10 +18,11 @@ use clap::{Parser, Subcommand};
 const EXAMPLES: &str = "Examples:
   cargo xtask run                     install a browser if there is none, build, show the demo
   cargo xtask test                    install what the tests need, then run all of them
-  cargo xtask test --only clippy      one part: fmt, clippy, unit or e2e
+  cargo xtask test --only clippy      one part: fmt, clippy, unit, extension or e2e
   cargo xtask test --no-install       install nothing; say what is missing
   cargo xtask bench                   compare Bowline with a direct Chromium
   cargo xtask bench --quick           the same in about a minute, less exact
+  cargo xtask bench extension         only this: a person's own browser, through the extension
   cargo xtask bench --update-docs     also rewrite docs/BENCHMARKS.md
 
 Exit codes: 0 all went well, 1 a step failed or a bar was missed, 2 wrong usage.";
@@ -36,7 +38,7 @@ struct Cli {
 enum Command {
     /// Make sure a browser is there, build the release binary and run `bowline demo`
     Run(run::Args),
-    /// Install what the tests need, then format check, clippy, unit and end-to-end tests
+    /// Install what the tests need, then format check, clippy, unit, extension and end-to-end tests
     Test(test::Args),
     /// Compare Bowline with a direct Chromium, side by side in one run
     Bench(bench::Args),

@@ -1,4 +1,4 @@
-//! Node.js and the node packages of tests/e2e: found, or installed where that is allowed. Debian 12
+//! Node.js and the node packages of the tests: found, or installed where that is allowed. Debian 12
 //! packages a Node.js that is too old; there a newer one comes through npm into the target directory.
 
 use std::env;
@@ -28,7 +28,9 @@ impl Node {
         if let Some(node) = Self::find()? {
             return Ok(node);
         }
-        let because = format!("the end-to-end tests need Node.js {OLDEST} or later and npm");
+        let because = format!(
+            "the tests of the extension and the end-to-end tests need Node.js {OLDEST} or later and npm"
+        );
         let packaged = match permission {
             Permission::Install => install::candidate_version("nodejs"),
             Permission::OnlyReport => None,
@@ -46,34 +48,35 @@ impl Node {
         command
     }
 
-    /// `npm ci` in tests/e2e, only if package-lock.json has changed since the last time.
-    pub fn ensure_packages(&self, permission: Permission) -> Result<PathBuf> {
-        let e2e = steps::root().join("tests").join("e2e");
-        let lock = fs::read(e2e.join("package-lock.json")).context(
-            "tests/e2e/package-lock.json is missing: there are no end-to-end tests to install for",
-        )?;
+    /// `npm ci` in the directory `suite` of tests, only if package-lock.json has changed since the last time.
+    pub fn ensure_packages(&self, suite: &str, permission: Permission) -> Result<PathBuf> {
+        let directory = steps::root().join("tests").join(suite);
+        let lock = fs::read(directory.join("package-lock.json")).with_context(|| {
+            format!("tests/{suite}/package-lock.json is missing: there is nothing to install for")
+        })?;
         // npm deletes node_modules first, so a failed installation leaves no stamp behind.
-        let stamp = e2e.join("node_modules").join(".installed-package-lock.json");
+        let stamp = directory.join("node_modules").join(".installed-package-lock.json");
         if fs::read(&stamp).is_ok_and(|installed| installed == lock) {
-            return Ok(e2e);
+            return Ok(directory);
         }
         if permission == Permission::OnlyReport {
-            if is_installed_by_hand(&e2e) {
-                return Ok(e2e);
+            if is_installed_by_hand(&directory) {
+                return Ok(directory);
             }
             bail!(
-                "tests/e2e/node_modules is missing or older than package-lock.json, and --no-install was given.\n\
-                 Install by hand:\n  cd tests/e2e && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 PUPPETEER_SKIP_DOWNLOAD=1 npm ci"
+                "tests/{suite}/node_modules is missing or older than package-lock.json, and --no-install was given.\n\
+                 Install by hand:\n  cd tests/{suite} && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 PUPPETEER_SKIP_DOWNLOAD=1 npm ci"
             );
         }
-        println!("\nInstalling the node packages of tests/e2e into tests/e2e/node_modules");
+        println!("\nInstalling the node packages of tests/{suite} into tests/{suite}/node_modules");
         let mut npm = self.command("npm");
-        npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(&e2e);
+        npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(&directory);
         // The tests use the installed browser; these packages would download their own.
         npm.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1").env("PUPPETEER_SKIP_DOWNLOAD", "1");
         steps::step("node packages", &mut npm)?;
-        fs::write(&stamp, lock).context("cannot write the stamp into tests/e2e/node_modules")?;
-        Ok(e2e)
+        fs::write(&stamp, lock)
+            .with_context(|| format!("cannot write the stamp into tests/{suite}/node_modules"))?;
+        Ok(directory)
     }
 
     fn find() -> Result<Option<Self>> {
@@ -92,10 +95,10 @@ impl Node {
 }
 
 /// npm notes what it has installed; an installation that is older than the lock file is for another one.
-fn is_installed_by_hand(e2e: &Path) -> bool {
+fn is_installed_by_hand(suite: &Path) -> bool {
     let changed = |path: PathBuf| fs::metadata(path).and_then(|file| file.modified());
-    let installed = changed(e2e.join("node_modules").join(".package-lock.json"));
-    let locked = changed(e2e.join("package-lock.json"));
+    let installed = changed(suite.join("node_modules").join(".package-lock.json"));
+    let locked = changed(suite.join("package-lock.json"));
     matches!((installed, locked), (Ok(installed), Ok(locked)) if installed >= locked)
 }
 

@@ -10,7 +10,7 @@ use clap::ValueEnum;
 
 use crate::install::Permission;
 use crate::node::Node;
-use crate::{browser, python, steps};
+use crate::{browser, python, screen, steps};
 
 /// The workspace is always chosen whole and with these features, also where one binary would do:
 /// a different choice would give the dependencies other features, and build them a second time.
@@ -35,6 +35,8 @@ enum Part {
     Clippy,
     /// Unit and integration tests of the crates
     Unit,
+    /// tests/extension: types, lint, and the extension in a real browser with a scripted hub
+    Extension,
     /// tests/e2e: real browsers and published clients against the binary
     E2e,
 }
@@ -44,20 +46,28 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let permission = if args.no_install { Permission::OnlyReport } else { Permission::Install };
     let wanted = |part| args.only.is_empty() || args.only.contains(&part);
 
-    let mut node = None;
+    let (mut node, mut end_to_end, mut extension) = (None, None, None);
     if wanted(Part::Fmt) {
         ensure_component("rustfmt", "fmt", permission)?;
     }
     if wanted(Part::Clippy) {
         ensure_component("clippy", "clippy", permission)?;
     }
-    if wanted(Part::Unit) || wanted(Part::E2e) {
+    if wanted(Part::Unit) || wanted(Part::Extension) || wanted(Part::E2e) {
         browser::ensure(permission)?;
     }
-    if wanted(Part::E2e) {
+    if wanted(Part::Extension) || wanted(Part::E2e) {
         let found = Node::ensure(permission)?;
-        let e2e = found.ensure_packages(permission)?;
-        node = Some((found, e2e, python::ensure_schemathesis(permission)?));
+        // The tests of the extension use the library of tests/e2e, and so its packages.
+        let e2e = found.ensure_packages("e2e", permission)?;
+        if wanted(Part::Extension) {
+            screen::ensure(permission)?;
+            extension = Some(found.ensure_packages("extension", permission)?);
+        }
+        if wanted(Part::E2e) {
+            end_to_end = Some((e2e, python::ensure_schemathesis(permission)?));
+        }
+        node = Some(found);
     }
 
     if wanted(Part::Fmt) {
@@ -79,8 +89,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if wanted(Part::Unit) {
         steps::step("unit", &mut unit_tests())?;
     }
-    if let Some((node, e2e, schemathesis)) = node {
-        end_to_end(&node, &e2e, &schemathesis)?;
+    if let (Some(node), Some(directory)) = (&node, extension) {
+        steps::step("extension", node.command("npm").arg("test").current_dir(directory))?;
+    }
+    if let (Some(node), Some((directory, schemathesis))) = (&node, end_to_end) {
+        run_end_to_end(node, &directory, &schemathesis)?;
     }
     println!("\nAll passed in {}.", steps::seconds(start.elapsed()));
     Ok(ExitCode::SUCCESS)
@@ -100,7 +113,7 @@ fn unit_tests() -> Command {
     command
 }
 
-fn end_to_end(node: &Node, e2e: &Path, schemathesis: &Path) -> Result<()> {
+fn run_end_to_end(node: &Node, e2e: &Path, schemathesis: &Path) -> Result<()> {
     let mut npm = node.command("npm");
     npm.arg("test").current_dir(e2e).env("BOWLINE_BIN", steps::bowline("debug")?);
     npm.env("E2E_SCHEMATHESIS", schemathesis);

@@ -9,6 +9,9 @@ export const E2E = dirname(dirname(fileURLToPath(import.meta.url)));
 /** With E2E_TARGET=direct the client tests talk to a plain Chromium: that is the reference. */
 export const DIRECT = process.env.E2E_TARGET === 'direct';
 
+/** With E2E_TARGET=own they talk to a person's own browser, through the extension in it. */
+export const OWN = process.env.E2E_TARGET === 'own';
+
 /** For tests of what only a hub does: `test(name, hubOnly, fn)`. */
 export const hubOnly = { skip: DIRECT ? 'needs a hub' : false };
 

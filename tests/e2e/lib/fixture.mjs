@@ -1,6 +1,8 @@
 // What most test files begin with: one site and one target, ended when the file ends.
 import { after, before } from 'node:test';
+import { OWN } from './env.mjs';
 import { startTarget } from './hub.mjs';
+import { Own } from './own.mjs';
 import { Site } from './site.mjs';
 
 /**
@@ -11,7 +13,7 @@ export function fixture({ target = true, env, pages, open, close } = {}) {
   const at = {};
   before(async () => {
     at.site = await Site.start(pages);
-    if (target) at.target = await startTarget({ env });
+    if (target) at.target = await (OWN ? Own.start({ env }) : startTarget({ env }));
     await open?.(at);
   });
   after(async () => {

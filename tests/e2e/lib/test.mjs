@@ -1,9 +1,25 @@
 // node:test with a limit on every test, so that one that hangs fails by its name.
 import { afterEach, beforeEach, test as nodeTest } from 'node:test';
+import { OWN } from './env.mjs';
+import { whyNot } from './cannot.mjs';
 
-export const test = (name, options, body) =>
-  typeof options === 'function'
-    ? nodeTest(name, { timeout: 30_000 }, options)
-    : nodeTest(name, { timeout: 30_000, ...options }, body);
+const LIMIT = 30_000;
+
+export const test = (name, options, body) => {
+  const [settings, run] = typeof options === 'function' ? [{}, options] : [options, body];
+  const cannot = OWN && whyNot(name);
+  if (!cannot) return nodeTest(name, { timeout: LIMIT, ...settings }, run);
+  return nodeTest(`${name} (cannot: ${cannot.reason})`, { timeout: LIMIT, ...settings }, failing(cannot, run));
+};
+
+/** What cannot work must not: a check that passes one day is to be taken off the list. */
+const failing = ({ name, races }, run) => async (context) => {
+  try {
+    await run(context);
+  } catch {
+    return;
+  }
+  if (!races) throw new Error(`"${name}" works in a person's own browser now: take it off the list in lib/cannot.mjs`);
+};
 
 export { afterEach, beforeEach };

@@ -43,10 +43,16 @@ impl Cdp {
         let stream =
             TcpStream::connect(authority).await.with_context(|| format!("cannot connect to {authority}"))?;
         stream.set_nodelay(true)?;
-        let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
-        let (socket, _) = tokio_tungstenite::client_async_with_config(url, stream, Some(config))
+        let (socket, _) = tokio_tungstenite::client_async_with_config(url, stream, Some(limits()))
             .await
             .with_context(|| format!("no WebSocket at {url}"))?;
+        Ok(Self { socket, last_id: 0 })
+    }
+
+    /// The other end has dialled: an extension does.
+    pub async fn accepted(stream: TcpStream) -> Result<Self> {
+        stream.set_nodelay(true)?;
+        let socket = tokio_tungstenite::accept_async_with_config(stream, Some(limits())).await?;
         Ok(Self { socket, last_id: 0 })
     }
 
@@ -106,29 +112,40 @@ impl Cdp {
     }
 }
 
+/// As large as anybody likes.
+pub fn limits() -> WebSocketConfig {
+    WebSocketConfig::default().max_message_size(None).max_frame_size(None)
+}
+
 /// A tab of our own and a session on it.
 pub struct Page {
     pub cdp: Cdp,
-    pub session: String,
+    /// None where the connection leads to this page and nowhere else.
+    pub session: Option<String>,
     pub target: String,
 }
 
 impl Page {
+    /// The one page that a connection leads to.
+    pub fn of(cdp: Cdp) -> Self {
+        Self { cdp, session: None, target: String::new() }
+    }
+
     pub async fn open(browser_url: &str) -> Result<Self> {
         let mut cdp = Cdp::connect(browser_url).await?;
         let created = cdp.call(None, "Target.createTarget", json!({"url": "about:blank"})).await?;
         let target = text(&created, "targetId")?;
         let params = json!({"targetId": target, "flatten": true});
         let attached = cdp.call(None, "Target.attachToTarget", params).await?;
-        Ok(Self { session: text(&attached, "sessionId")?, cdp, target })
+        Ok(Self { session: Some(text(&attached, "sessionId")?), cdp, target })
     }
 
     pub async fn send(&mut self, method: &str, params: &str) -> Result<u32> {
-        self.cdp.send(Some(&self.session), method, params).await
+        self.cdp.send(self.session.as_deref(), method, params).await
     }
 
     pub async fn call(&mut self, method: &str, params: Value) -> Result<Value> {
-        self.cdp.call(Some(&self.session), method, params).await
+        self.cdp.call(self.session.as_deref(), method, params).await
     }
 
     pub async fn close(mut self) -> Result<()> {

@@ -2,10 +2,13 @@
 //! `xtask/bench/connect.mjs` measures inside node, so that starting node is not counted.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
 use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
@@ -27,7 +30,40 @@ pub struct Client {
 impl Client {
     pub fn ensure() -> Result<Self> {
         let node = Node::ensure(Permission::OnlyReport)?;
-        Ok(Self { e2e: node.ensure_packages(Permission::Install)?, node })
+        Ok(Self { e2e: node.ensure_packages("e2e", Permission::Install)?, node })
+    }
+
+    /// A script of `xtask/bench`, with its first argument.
+    fn script(&self, name: &str) -> Command {
+        let mut command = Command::from(self.node.command("node"));
+        command.arg(steps::root().join("xtask").join("bench").join(name)).arg(&self.e2e);
+        command.kill_on_drop(true);
+        command
+    }
+
+    /// Does something while Playwright is connected to an endpoint with so many tabs. Also returns the time from the start
+    /// of its process until it was.
+    pub async fn while_connected<T>(
+        &self,
+        url: &str,
+        tabs: usize,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<(Duration, T)> {
+        let mut command = self.script("hold.mjs");
+        command.arg(url).arg(tabs.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let start = Instant::now();
+        let mut child = command.spawn().context("cannot start node")?;
+        let mut said = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            timeout(LIMIT, BufReader::new(stdout).read_line(&mut said)).await.context("no connection")??;
+        }
+        let took = start.elapsed();
+        ensure!(said.trim() == "connected", "hold.mjs did not connect");
+        let done = work.await;
+        // The end of its input is what it waits for.
+        drop(child.stdin.take());
+        timeout(LIMIT, child.wait()).await.context("hold.mjs did not end")??;
+        Ok((took, done?))
     }
 }
 
@@ -59,17 +95,18 @@ async fn pages(browser: &mut Cdp) -> Result<Vec<String>> {
     targets.iter().filter(|target| target["type"] == "page").map(|page| cdp::text(page, "targetId")).collect()
 }
 
-/// Measures both sides, which have `tabs` tabs each, alternately. Returns the milliseconds of each.
-pub async fn measure(
-    client: &Client,
-    sides: [&Side; 2],
-    tabs: usize,
-    rounds: usize,
-) -> Result<[Vec<f64>; 2]> {
-    let mut command = Command::from(client.node.command("node"));
-    command.arg(steps::root().join("xtask").join("bench").join("connect.mjs")).arg(&client.e2e);
-    command.args(sides.map(Side::http_url)).arg(rounds.to_string()).arg(tabs.to_string());
-    command.kill_on_drop(true);
+/// Milliseconds of each round of one side.
+#[derive(Deserialize)]
+pub struct Taken {
+    pub times: Vec<f64>,
+    /// Of the client's own process.
+    pub processor: Vec<f64>,
+}
+
+/// Measures both sides, which have `tabs` tabs each, alternately.
+pub async fn measure(client: &Client, urls: [String; 2], tabs: usize, rounds: usize) -> Result<[Taken; 2]> {
+    let mut command = client.script("connect.mjs");
+    command.args(urls).arg(rounds.to_string()).arg(tabs.to_string());
     let output = timeout(LIMIT, command.output()).await.context("connectOverCDP took too long")??;
     if !output.status.success() {
         bail!("connect.mjs failed:\n{}", String::from_utf8_lossy(&output.stderr));

@@ -17,7 +17,7 @@ use super::measures::{Measure, Scale};
 use super::report::{self, Bar, Part, Row};
 use super::site::Site;
 use super::usage::MIB;
-use super::{Args, Topic, eval, footprint, load, stats};
+use super::{Args, Topic, eval, extension, footprint, load, stats};
 use crate::{browser, steps};
 
 struct Results {
@@ -46,14 +46,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 async fn contest(args: &Args) -> Result<Results> {
     let browser = browser::find().context("no browser found: `cargo xtask run` installs one")?;
     let bowline: PathBuf = if args.self_check { PathBuf::new() } else { steps::bowline("release")? };
-    let is_wanted = |topic: Topic| !args.self_check && (args.only.is_empty() || args.only.contains(&topic));
+    let chosen = args.chosen();
+    let is_wanted = |topic: Topic| !args.self_check && (chosen.is_empty() || chosen.contains(&topic));
     let pairs: Vec<Pair> = if args.self_check {
         vec![Pair::SelfCheck]
     } else {
         let pairs = [(Topic::Contest, Pair::Contest), (Topic::Recording, Pair::Recording)];
         pairs.into_iter().filter(|(topic, _)| is_wanted(*topic)).map(|(_, pair)| pair).collect()
     };
-    let client = if args.no_connect || pairs.is_empty() { None } else { Some(Client::ensure()?) };
+    let connects = !pairs.is_empty() || is_wanted(Topic::Extension);
+    let client = if args.no_connect || !connects { None } else { Some(Client::ensure()?) };
     // Before anything runs: the load that it reports is somebody else's.
     let mut machine = Machine::describe((!args.self_check).then_some(&bowline));
     let site = Site::open().await?;
@@ -97,6 +99,20 @@ async fn contest(args: &Args) -> Result<Results> {
         // What is compared comes before what is not.
         parts.insert(position, part_of(setup.pair, &tally));
         machine.browser = tally.product;
+    }
+    if is_wanted(Topic::Extension) {
+        let setup = extension::Setup {
+            browser: &browser,
+            bowline: &bowline,
+            client: client.as_ref(),
+            heats,
+            rounds: rounds(args).div_ceil(heats),
+            quick: args.quick,
+        };
+        let measured = extension::measure(&setup).await?;
+        machine.browser = measured.product;
+        samples.insert("Extension".to_owned(), measured.samples);
+        parts.extend(measured.parts);
     }
     Ok(Results { machine, parts, samples: Value::Object(samples) })
 }
@@ -189,8 +205,13 @@ fn publish(args: &Args, results: &Results) -> Result<()> {
     println!("\nWritten: {}", out.display());
     if args.update_docs {
         let docs = steps::root().join("docs").join("BENCHMARKS.md");
-        fs::write(&docs, report::markdown(machine, rounds(args), args.quick, parts))
-            .with_context(|| format!("cannot write {}", docs.display()))?;
+        let text = if args.chosen().is_empty() {
+            report::markdown(machine, rounds(args), args.quick, parts)
+        } else {
+            let old = fs::read_to_string(&docs).unwrap_or_default();
+            report::merged(&old, machine, rounds(args), args.quick, parts)
+        };
+        fs::write(&docs, text).with_context(|| format!("cannot write {}", docs.display()))?;
         println!("Written: docs/BENCHMARKS.md");
     }
     Ok(())

@@ -139,10 +139,10 @@ async fn compare(setup: &Setup<'_>, number: usize, sides: [&Side; 2], tally: &mu
             connect::set_tabs(second, *tabs).await?;
             // With one tab it takes some 20 ms only: more rounds are cheap, and needed to be sure.
             let rounds = setup.rounds * if *tabs == 1 { 5 } else { 1 };
-            let taken = connect::measure(client, sides, *tabs, rounds).await?;
+            let taken = connect::measure(client, sides.map(Side::http_url), *tabs, rounds).await?;
             let samples = tally.samples.entry(Subject::Connect(*tabs)).or_default();
-            for (side, times) in taken.into_iter().enumerate() {
-                samples[side].extend(times.into_iter().map(|time| vec![time]));
+            for (side, taken) in taken.into_iter().enumerate() {
+                samples[side].extend(taken.times.into_iter().map(|time| vec![time]));
             }
         }
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::cdp::{Envelope, Page};
 
 const SMALL: &str = r#"{"expression":"1+1","returnByValue":true}"#;
-const IN_FLIGHT: usize = 64;
+pub const IN_FLIGHT: usize = 64;
 /// Five megabytes, as MB/s are counted in millions.
 const PAYLOAD: usize = 5_000_000;
 

@@ -179,6 +179,27 @@ pub fn markdown(machine: &Machine, rounds: usize, quick: bool, parts: &[Part]) -
     text
 }
 
+/// docs/BENCHMARKS.md with the sections of `parts` replaced, or added at its end, and the others as they are. What was
+/// measured by itself says when and under which load.
+pub fn merged(old: &str, machine: &Machine, rounds: usize, quick: bool, parts: &[Part]) -> String {
+    let kind = if quick { ", quick" } else { "" };
+    let when = format!(
+        "Measured by itself on {} with {}: {rounds} rounds{kind}, load before {}.",
+        machine.date, machine.browser, machine.load
+    );
+    let mut sections: Vec<String> = old.split("\n## ").map(str::to_owned).collect();
+    for part in parts {
+        let text = part.markdown().replacen(&part.about, &format!("{}\n\n{when}", part.about), 1);
+        let text = text.trim_start_matches("\n## ").to_owned();
+        let heading = format!("{}\n", part.title);
+        match sections.iter_mut().skip(1).find(|section| section.starts_with(&heading)) {
+            Some(section) => *section = text,
+            None => sections.push(text),
+        }
+    }
+    sections.join("\n## ")
+}
+
 /// Three significant digits for small numbers, none after the point for large ones.
 fn number(value: f64) -> String {
     match value {
@@ -208,6 +229,22 @@ mod tests {
         assert!(Row::compared("x", "ms", 1.0, 1.0, f64::NAN, Some(Bar::RatioAtMost(1.1))).missed());
         assert!(Row::single("x", "MiB", f64::NAN, Some(Bar::AtMost(12.0))).missed());
         assert!(!Row::single("x", "MiB", f64::NAN, None).missed());
+    }
+
+    #[test]
+    fn a_section_that_was_measured_again_is_replaced_and_the_others_stay() {
+        let part = |title, value| Part {
+            title,
+            about: "About it.".to_owned(),
+            sides: ["", "bowline"],
+            rows: vec![Row::single("x", "MiB", value, None)],
+        };
+        let machine = Machine::describe(None);
+        let old = markdown(&machine, 6, true, &[part("One", 1.0), part("Two", 2.0)]);
+        let new = merged(&old, &machine, 6, true, &[part("One", 7.0), part("Three", 3.0)]);
+        let titles: Vec<&str> = new.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        assert_eq!(titles, ["One", "Two", "Three"]);
+        assert!(new.contains("7.00") && new.contains("2.00") && !new.contains("1.00"), "{new}");
     }
 
     #[test]

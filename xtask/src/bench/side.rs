@@ -197,6 +197,13 @@ pub fn usual_flags() -> Vec<String> {
     flags.into_iter().map(str::to_owned).collect()
 }
 
+/// The same for a browser with an unpacked extension in it.
+pub fn flags_with_extension(extension: &Path) -> Vec<String> {
+    let mut flags = usual_flags();
+    flags.push(format!("--load-extension={}", extension.display()));
+    flags
+}
+
 /// Runs `work`, which uses some sides, until Ctrl-C or SIGTERM. The caller then stops them as usual.
 pub async fn interruptible<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     let mut terminate = signal(SignalKind::terminate())?;

@@ -38,8 +38,11 @@ pub(super) struct Attaching {
 impl Machine {
     /// Puts the debugger on a tab, if it is not there or coming, because somebody asked for something on it.
     pub(super) fn attach(&mut self, node: NodeId) {
-        let resume = std::mem::take(&mut self.policy.paused);
-        self.attach_as(node, resume);
+        let is_idle = self.nodes.get(&node).is_some_and(|real| real.phase == Phase::Idle);
+        if is_idle {
+            let resume = std::mem::take(&mut self.policy.paused);
+            self.attach_as(node, resume);
+        }
     }
 
     /// The same without being asked; not after a cancel.
