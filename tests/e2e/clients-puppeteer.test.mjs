@@ -79,7 +79,7 @@ test('a cross-origin iframe can be evaluated in and clicked', async () => {
   const frame = await page.waitForFrame((f) => f.url() === `${at.site.other}/frame?other`);
   assert.equal(await frame.evaluate(() => location.hostname), 'localhost');
   const button = await frame.waitForSelector('#hit');
-  // A click finds a frame of another process only where that has drawn.
+  // Once a single click was lost in a tab behind another; why is not known (docs/NEXT.md). Until then it is repeated.
   await until('a click that arrives', async () => {
     await button.click();
     return frame.evaluate(() => document.title.startsWith('hit'));
