@@ -7,7 +7,9 @@
 mod acts;
 mod attach;
 mod browser;
+mod cancel;
 mod children;
+mod create;
 mod downloads;
 mod events;
 mod fetch;
@@ -18,6 +20,7 @@ mod node;
 mod out;
 mod page;
 mod policy;
+mod promise;
 mod requests;
 mod session;
 mod tabs;

@@ -33,6 +33,15 @@ pub(crate) async fn run(socket: Socket, client: CdpClient) {
     };
     // Leaving the browser comes first: the peer may take its time.
     drop(client);
+    goodbye(&mut sink, &mut stream, reason).await;
+}
+
+/// Closes a socket: with a reason if the peer is to be told one, and not for ever.
+pub(crate) async fn goodbye(
+    sink: &mut SplitSink<Socket, Message>,
+    stream: &mut SplitStream<Socket>,
+    reason: Option<CloseReason>,
+) {
     let goodbye = async {
         match reason {
             Some(reason) => {

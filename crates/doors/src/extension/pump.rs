@@ -14,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_util::sync::CancellationToken;
 
-use crate::pump::frame;
+use crate::pump::goodbye;
 use crate::upgrade::Socket;
 
 pub(super) const PING: &str = r#"{"method":"ping"}"#;
@@ -24,8 +24,6 @@ pub(super) const PING_EVERY: Duration = Duration::from_secs(5);
 const SILENCE: Duration = Duration::from_secs(15);
 /// How long the backend may take for its last words when the hub leaves.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// A peer that does not read its closing frame for so long is cut off.
-const GOODBYE: Duration = Duration::from_secs(2);
 /// Written before anything is flushed.
 const BATCH: usize = 256;
 
@@ -74,18 +72,7 @@ pub(super) async fn run(
         false => reason,
     });
     let told = reason.as_ref().map_or_else(|| "it closed".to_owned(), |reason| reason.text.clone());
-    let goodbye = async {
-        match reason {
-            Some(reason) => {
-                let _ = sink.send(Message::Close(Some(frame(&reason)))).await;
-                while let Some(Ok(_)) = stream.next().await {}
-            }
-            None => {
-                let _ = sink.close().await;
-            }
-        }
-    };
-    let _ = timeout(GOODBYE, goodbye).await;
+    goodbye(&mut sink, &mut stream, reason).await;
     told
 }
 
