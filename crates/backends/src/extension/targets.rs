@@ -327,9 +327,13 @@ impl Machine {
             !method.starts_with("Storage.")
                 && self.nodes.get(&node).is_some_and(|node| node.tracing.as_ref() == Some(session))
         };
+        // A page shows its own process in a trace, so the client's newest is taken, though it be still attaching; the rest
+        // is the same on every page, and goes where nothing has to be waited for.
+        let is_trace = method == "Tracing.start";
         let rank = |tab: &super::tabs::Tab| {
             let phase = self.nodes.get(&tab.node).map_or(Phase::Idle, |node| node.phase);
-            (phase == Phase::Ready, is_traced(tab.node), is_mine(tab.node), tab.is_agents, tab.info.tab_id)
+            let is_at_hand = phase == Phase::Ready || (is_trace && phase != Phase::Idle);
+            (is_traced(tab.node), is_at_hand, is_mine(tab.node), tab.is_agents, tab.info.tab_id)
         };
         let suitable =
             self.tabs.values().filter(|tab| tab.is_announced && super::tabs::is_debuggable(&tab.info.url));

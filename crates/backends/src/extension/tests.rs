@@ -1,213 +1,12 @@
 //! The virtual browser with a scripted extension: what is asked of it, and what clients are told.
 
 use bowline_hub::backend::Outgoing;
-use bowline_hub::extensions::Visitor;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use std::time::Duration;
-use tokio::time::Instant;
 
-use super::machine::Machine;
-
-/// A machine, what its clients have got, and an extension that does as it is told.
-struct Stage {
-    machine: Machine,
-    last_id: i32,
-    /// Everything clients were told and have not looked at.
-    told: Vec<Value>,
-    /// Everything the extension was asked: `attachTab 1`, `1 Page.enable`, `1/child Runtime.enable`.
-    asked: Vec<String>,
-    /// Raw CDP commands, with their parameters.
-    commands: Vec<(String, Value)>,
-    /// Methods that are not answered by themselves.
-    silent: Vec<&'static str>,
-    unanswered: Vec<(u64, String)>,
-}
-
-const TAB: i64 = 1;
-
-fn target(tab: i64) -> String {
-    format!("{tab:032X}")
-}
-
-fn tab(id: i64, url: &str) -> Value {
-    json!({"tabId": id, "targetId": target(id), "url": url, "title": "t", "status": "complete", "windowId": 1})
-}
-
-impl Stage {
-    fn new(tabs: &[Value], policy: Value) -> Self {
-        let machine = Machine::new(Visitor::default(), Instant::now(), 7);
-        let mut stage = Self {
-            machine,
-            last_id: 0,
-            told: Vec::new(),
-            asked: Vec::new(),
-            commands: Vec::new(),
-            silent: Vec::new(),
-            unanswered: Vec::new(),
-        };
-        stage.tell("state", json!({"policy": policy, "tabs": tabs}));
-        stage
-    }
-
-    fn plain() -> Self {
-        Self::new(&[tab(TAB, "http://a.test/")], json!({}))
-    }
-
-    /// An event of the extension.
-    fn tell(&mut self, method: &str, params: Value) {
-        self.machine.frame(&json!({"method": method, "params": params}).to_string());
-        self.settle();
-    }
-
-    fn cdp_event(&mut self, child: Option<&str>, method: &str, params: Value) {
-        let mut event = json!({"tabId": TAB, "method": method, "params": params});
-        if let Some(child) = child {
-            event["childSessionId"] = json!(child);
-        }
-        self.tell("cdpEvent", event);
-    }
-
-    /// Sends a command without waiting for its answer.
-    fn post(&mut self, session: &str, method: &str, params: Value) -> i32 {
-        self.last_id += 1;
-        let mut body = json!({"id": self.last_id, "method": method, "params": params});
-        if !session.is_empty() {
-            body["sessionId"] = json!(session);
-        }
-        self.machine.command(&Outgoing { session: None, body: Bytes::from(body.to_string()) });
-        self.settle();
-        self.last_id
-    }
-
-    /// The answer to a command: its result, or the message of its error.
-    fn call(&mut self, session: &str, method: &str, params: Value) -> Result<Value, String> {
-        let id = self.post(session, method, params);
-        self.answer(id).unwrap_or_else(|| panic!("{method} was not answered"))
-    }
-
-    fn answer(&mut self, id: i32) -> Option<Result<Value, String>> {
-        let at = self.told.iter().position(|message| message["id"] == json!(id))?;
-        let message = self.told.remove(at);
-        Some(match message.get("error") {
-            Some(error) => Err(error["message"].as_str().unwrap_or_default().to_owned()),
-            None => Ok(message["result"].clone()),
-        })
-    }
-
-    /// Takes the events of a session, by name.
-    fn events(&mut self, session: &str) -> Vec<String> {
-        let is_its = |message: &Value| {
-            message["sessionId"].as_str().unwrap_or_default() == session && message.get("id").is_none()
-        };
-        let (its, others) = std::mem::take(&mut self.told).into_iter().partition(is_its);
-        self.told = others;
-        let its: Vec<Value> = its;
-        its.iter().map(|event| event["method"].as_str().unwrap_or_default().to_owned()).collect()
-    }
-
-    fn event(&mut self, session: &str, method: &str) -> Option<Value> {
-        let fits = |message: &Value| {
-            message["sessionId"].as_str().unwrap_or_default() == session && message["method"] == json!(method)
-        };
-        let at = self.told.iter().position(fits)?;
-        Some(self.told.remove(at)["params"].clone())
-    }
-
-    /// A new client's session on the browser.
-    fn client(&mut self) -> String {
-        self.client_as(json!({}))
-    }
-
-    fn client_as(&mut self, params: Value) -> String {
-        let answer = self.call("", "Target.attachToBrowserTarget", params).unwrap();
-        answer["sessionId"].as_str().unwrap().to_owned()
-    }
-
-    fn attach(&mut self, root: &str) -> String {
-        let answer = self
-            .call(root, "Target.attachToTarget", json!({"targetId": target(TAB), "flatten": true}))
-            .unwrap();
-        answer["sessionId"].as_str().unwrap().to_owned()
-    }
-
-    /// Lets the extension do what it was asked.
-    fn settle(&mut self) {
-        loop {
-            self.told.extend(
-                self.machine
-                    .out
-                    .to_clients
-                    .drain(..)
-                    .map(|message| serde_json::from_slice(&message).unwrap()),
-            );
-            let asked: Vec<Bytes> = self.machine.out.to_extension.drain(..).collect();
-            if asked.is_empty() {
-                return;
-            }
-            for message in asked {
-                let message: Value = serde_json::from_slice(&message).unwrap();
-                let (method, params) = (message["method"].as_str().unwrap(), &message["params"]);
-                let what = if method == "cdpCommand" {
-                    let child = params["childSessionId"]
-                        .as_str()
-                        .map(|child| format!("/{child}"))
-                        .unwrap_or_default();
-                    self.commands
-                        .push((params["method"].as_str().unwrap().to_owned(), params["params"].clone()));
-                    format!("{}{child} {}", params["tabId"], params["method"].as_str().unwrap())
-                } else {
-                    format!("{method} {}", params["tabId"])
-                };
-                let Some(id) = message["id"].as_u64() else { continue };
-                let cdp = params["method"].as_str().unwrap_or_default().to_owned();
-                self.asked.push(what);
-                if self.silent.iter().any(|silent| *silent == method || *silent == cdp) {
-                    self.unanswered.push((id, cdp));
-                    continue;
-                }
-                let result = match (method, cdp.as_str()) {
-                    ("attachTab", _) => json!({"targetId": target(TAB)}),
-                    (_, "Page.getFrameTree") => {
-                        let url = "http://a.test/";
-                        json!({"frameTree": {"frame": {"id": target(TAB), "loaderId": "L", "url": url},
-                            "childFrames": [{"frame": {"id": "C", "parentId": target(TAB), "loaderId": "L2", "url": "http://a.test/c"}}]}})
-                    }
-                    (_, "Page.addScriptToEvaluateOnNewDocument") => {
-                        json!({"identifier": format!("real{id}")})
-                    }
-                    (_, "Page.createIsolatedWorld") => json!({"executionContextId": 12}),
-                    (_, "Runtime.enable") => {
-                        for (context, name, is_default) in [(11, "", true), (12, "util", false)] {
-                            let event = context_created(context, name, is_default);
-                            self.machine.frame(&event.to_string());
-                        }
-                        json!({})
-                    }
-                    (_, "Runtime.evaluate") => json!({"result": {"type": "number", "value": 2}}),
-                    _ => json!({}),
-                };
-                self.machine.frame(&json!({"id": id, "result": result}).to_string());
-            }
-        }
-    }
-
-    fn pass(&mut self, time: Duration) {
-        self.machine.now += time;
-        self.machine.ring();
-        self.settle();
-    }
-
-    fn params_of(&self, method: &str) -> Vec<Value> {
-        self.commands.iter().filter(|(name, _)| name == method).map(|(_, params)| params.clone()).collect()
-    }
-}
-
-fn context_created(id: i64, name: &str, is_default: bool) -> Value {
-    json!({"method": "cdpEvent", "params": {"tabId": TAB, "method": "Runtime.executionContextCreated", "params": {"context": {
-        "id": id, "origin": "http://a.test", "name": name, "uniqueId": "u",
-        "auxData": {"isDefault": is_default, "frameId": target(TAB)}}}}})
-}
+mod stage;
+use stage::{Stage, TAB, tab, target};
 
 #[test]
 fn a_client_that_connects_to_many_tabs_attaches_none() {
@@ -735,4 +534,27 @@ fn a_worker_lost_while_attaching_leaves_nothing_unanswered() {
     stage.tell("state", json!({"policy": {}, "tabs": [attached]}));
     assert_eq!(stage.asked, ["detachTab 1"], "nobody knows what is set on it");
     stage.call(&session, "Runtime.evaluate", json!({"expression": "1"})).unwrap();
+}
+
+#[test]
+fn a_trace_shows_the_clients_newest_page_though_that_is_still_attaching() {
+    let tabs = [tab(TAB, "http://a.test/"), tab(2, "http://a.test/two")];
+    let mut stage = Stage::new(&tabs, json!({"allowCookies": true}));
+    let root = stage.client();
+    let first = stage.attach(&root);
+    stage.call(&first, "Runtime.evaluate", json!({"expression": "1"})).unwrap();
+    let second = stage.attach_to(&root, 2);
+    stage.silent = vec!["attachTab"];
+    stage.post(&second, "Runtime.evaluate", json!({"expression": "1"}));
+    let cookies = stage.call(&root, "Storage.getCookies", json!({}));
+    assert!(cookies.is_ok(), "what is the same on every page does not wait for one: {cookies:?}");
+    let id = stage.post(&root, "Tracing.start", json!({}));
+    stage.silent.clear();
+    let (request, _) = stage.unanswered.remove(0);
+    stage.machine.frame(&json!({"id": request, "result": {"targetId": target(2)}}).to_string());
+    stage.settle();
+    stage.answer(id).unwrap().unwrap();
+    stage.call(&root, "Tracing.end", json!({})).unwrap();
+    let traced: Vec<&String> = stage.asked.iter().filter(|what| what.contains("Tracing")).collect();
+    assert_eq!(traced, ["2 Tracing.start", "2 Tracing.end"]);
 }
