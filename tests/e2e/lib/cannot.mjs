@@ -3,7 +3,7 @@
 const CONTEXTS = 'Chrome gives an extension no way to make a browser context: Target.createBrowserContext is "Not allowed" in chrome.debugger';
 const PROFILER = 'chrome.debugger has no Profiler domain';
 
-/** `races`: it fails or passes as the machine is fast; the others fail always. */
+/** `races`: whether it passes depends on how fast page and machine are, so it is not run; the others must fail. */
 export const CANNOT = [
   { name: 'contexts do not share cookies or storage, and end with their pages', reason: CONTEXTS },
   { name: 'storage state and extra headers of a new context hold', reason: CONTEXTS },

@@ -2,6 +2,11 @@
 // closed after it.
 import { OWN } from './env.mjs';
 
+/** Somebody else may have closed it in the meantime, but then its client has been told. */
+const closed = (page) => page.close().catch((error) => {
+  if (!page.isClosed()) throw error;
+});
+
 export async function newPlaywrightContext(browser, options) {
   if (!OWN) {
     const context = await browser.newContext(options);
@@ -14,7 +19,7 @@ export async function newPlaywrightContext(browser, options) {
     async close() {
       const opened = context.pages().filter((page) => !before.has(page));
       await context.unrouteAll({ behavior: 'ignoreErrors' });
-      await Promise.all(opened.map((page) => page.close()));
+      await Promise.all(opened.map(closed));
     },
   };
 }
@@ -30,7 +35,7 @@ export async function newPuppeteerContext(browser) {
     context,
     async close() {
       const opened = (await context.pages()).filter((page) => !before.has(page));
-      await Promise.all(opened.map((page) => page.close()));
+      await Promise.all(opened.map(closed));
     },
   };
 }
