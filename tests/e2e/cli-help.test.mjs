@@ -26,19 +26,20 @@ async function help(args, columns) {
 const listed = (text) => [...text.split('\nCommands:\n')[1].split('\n\n')[0].matchAll(/^ {2}([a-z]\S*)/gm)]
   .map(([, name]) => name).filter((name) => name !== 'help');
 
-/** Every command, with those of `config`. */
+/** Every command, with those of `config` and `setup`. */
 async function commands() {
   const names = listed(await help([], 100));
   assert.ok(names.length >= 22, names.join(' '));
-  const below = listed(await help(['config'], 100)).map((name) => ['config', name]);
-  return [...names.map((name) => [name]), ...below];
+  const below = await Promise.all(['config', 'setup'].map(async (name) =>
+    listed(await help([name], 100)).map((inner) => [name, inner])));
+  return [...names.map((name) => [name]), ...below.flat()];
 }
 
 test('the help names every command of the product and every exit code', hubOnly, async () => {
   const text = await help([], 100);
   const expected = ['serve', 'status', 'browsers', 'launch', 'attach', 'stop', 'restart', 'endpoint', 'wrap',
     'tabs', 'console', 'network', 'body', 'eval', 'cdp', 'har', 'clear',
-    'doctor', 'shutdown', 'demo', 'config', 'completions'];
+    'setup', 'doctor', 'shutdown', 'demo', 'config', 'completions'];
   assert.deepEqual(expected.filter((name) => !listed(text).includes(name)), []);
   const codes = text.split('Exit codes:')[1];
   for (const code of [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]) assert.match(codes, new RegExp(`\\b${code}  \\S`));

@@ -65,6 +65,8 @@ test('no question that schemathesis can think of is answered against the descrip
     '--config-file', join(E2E, 'lib', 'schemathesis.toml'), 'run', `${at.rest.base}/api/openapi.json`,
     '--header', `Authorization: Bearer ${at.rest.token}`, '--checks', 'all', '--phases', 'examples,coverage,fuzzing,stateful',
     // The same questions each time: what it finds is to be found by everyone.
+    // Of the ops, which are many and made alike, one stands for all.
+    '--exclude-path-regex', '/ops/(?!reload$)',
     '--max-examples', '12', '--seed', '1', '--generation-database', 'none', '--request-timeout', '10', '--continue-on-failure', '--no-color',
   ]);
   assert.equal(code, 0, out);

@@ -325,7 +325,9 @@ test('every route that is described has answered', hubOnly, async () => {
   await rest.delete(`/connection/${connectionId}`);
 
   const { paths } = await http(rest.base, '/api/openapi.json', { headers: rest.headers() }).then((answer) => answer.json());
-  const operations = Object.entries(paths).flatMap(([template, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${template}`));
+  // Ops have tests of their own.
+  const described = Object.entries(paths).filter(([template]) => !/\/ops(\/|$)/.test(template));
+  const operations = described.flatMap(([template, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${template}`));
   const missed = operations.filter((operation) => {
     const shape = new RegExp(`^${operation.replace(/\{\w+\}/g, '[^/]+')}$`);
     return ![...rest.asked].some((one) => shape.test(one));

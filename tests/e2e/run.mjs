@@ -1,5 +1,5 @@
-// Runs the suite: light files two at once, heavy ones alone, and nothing left behind. The tests of
-// clients run twice: with a browser that the hub has launched, and with a person's own.
+// Runs the suite: light files two at once, heavy ones alone, and nothing left behind. The tests of clients, ops and
+// actions run twice: with a browser that the hub has launched, and with a person's own.
 // `node run.mjs [--direct] [NAME...]`: NAME chooses files that contain it.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -10,6 +10,9 @@ import { endAllOf } from './lib/processes.mjs';
 
 /** Files that measure time or fill the machine: nothing may run beside them. */
 const ALONE = ['load.test.mjs', 'lifecycle-faults.test.mjs', 'own-many.test.mjs'];
+
+/** Files that are run with a person's own browser too. */
+const isForBoth = (file) => file.startsWith('clients-') || ['ops-page.test.mjs', 'actions.test.mjs'].includes(file);
 
 const args = process.argv.slice(2);
 const direct = args.includes('--direct');
@@ -36,7 +39,7 @@ const started = performance.now();
 let failed = 0;
 try {
   failed |= await run(files.filter((file) => !ALONE.includes(file)), 2);
-  if (!direct) failed |= await run(files.filter((file) => file.startsWith('clients-')), 2, { E2E_TARGET: 'own' });
+  if (!direct) failed |= await run(files.filter(isForBoth), 2, { E2E_TARGET: 'own' });
   failed |= await run(files.filter((file) => ALONE.includes(file)), 1);
 } finally {
   await endAllOf(root);

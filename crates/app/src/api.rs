@@ -18,7 +18,7 @@ use crate::http;
 
 /// Longer than any launch may be configured to take on a sane machine, and than a person thinks over
 /// Chrome's consent.
-const PATIENCE: Duration = Duration::from_secs(180);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The code of a failure to reach the hub.
 pub(crate) const NO_HUB: &str = "no_hub";
@@ -151,10 +151,10 @@ impl<'a> Api<'a> {
 }
 
 /// What an answer holds, or the error that it reports.
-fn data_of<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
+pub(crate) fn data_of<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Failure> {
     let answer: Answer = serde_json::from_slice(answer).map_err(strange)?;
     if let Some(Reported { code, message, hint, details }) = answer.error {
-        return Err(Failure::reported(&code, message, hint.unwrap_or_default()).details(details));
+        return Err(Failure::reported_with(&code, message, hint.unwrap_or_default(), details));
     }
     let data = answer.data.as_deref().map_or("null", RawValue::get);
     serde_json::from_str(data).map_err(strange)
@@ -165,14 +165,14 @@ fn unreachable(why: &str) -> Failure {
         .hint("run the command again; it starts a hub if none runs")
 }
 
-fn lost(error: io::Error) -> Failure {
+pub(crate) fn lost(error: io::Error) -> Failure {
     unreachable(&error.to_string())
 }
 
-fn strange(error: serde_json::Error) -> Failure {
+pub(crate) fn strange(error: serde_json::Error) -> Failure {
     unreachable(&format!("its answer is strange: {error}"))
 }
 
-fn mute() -> Failure {
+pub(crate) fn mute() -> Failure {
     unreachable("it did not answer in time")
 }

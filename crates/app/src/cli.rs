@@ -2,8 +2,11 @@
 
 mod extension;
 mod history;
+mod mcp;
+mod setup;
 mod since;
 mod status;
+mod verbs;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -11,24 +14,32 @@ pub(crate) use extension::{ExtensionCommand, InstallArgs, PairArgs};
 pub(crate) use history::{
     BodyArgs, CdpArgs, ClearArgs, ConsoleArgs, EvalArgs, HarArgs, ListArgs, NetworkArgs, PlaceArgs, TabsArgs,
 };
+pub(crate) use mcp::McpArgs;
+pub(crate) use setup::{HostArgs, Scope, SetupArgs, SetupCommand, SkillArgs};
 pub(crate) use since::Since;
 pub(crate) use status::Outcome;
+pub(crate) use verbs::{Deliver, Spoken, Whose, Wish};
 
 const AFTER_HELP: &str = "\
 Examples:
   bowline endpoint                      the URL that never changes (starts the hub)
   bowline launch work --profile work    a second browser that keeps its logins
+  bowline mcp                           tools for an agent, over stdio (MCP)
   bowline wrap -- npx @playwright/mcp --cdp-endpoint {cdp_endpoint}
   bowline status                        what runs, and who is connected
   bowline console -f                    what its pages logged, and log now
+  bowline open example.com              drive a page: open, snapshot, click, fill, get, ...
+  bowline snapshot -i                   what can be acted on, with refs
+  bowline click e5                      by a ref, or 'text=Sign in', or CSS
   bowline eval 'document.title'         a value, from the current tab
   bowline extension install             use the browser that you are logged in with
+  bowline setup claude                  give an agent its tools; `bowline setup` lists more
 
 Exit codes:
   0  done                     4  the browser did not start or cannot be reached
   1  failed                   5  the hub did not start or cannot be reached
   2  wrong usage or config    6  no browser of that name
-  3  no browser is installed  7  nothing matched: no such tab, request or record
+  3  no browser is installed  7  nothing matched: no such tab, element or record
   8  timed out                9  the page threw an exception
   `wrap` exits as its command does (128+n for signal n)";
 
@@ -39,6 +50,10 @@ pub(crate) struct Cli {
     /// Print the result as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
+
+    /// Who asks: verbs of one session share a current tab, refs and leases [env: BOWLINE_SESSION]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
 
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -94,6 +109,19 @@ Examples:
   CDP={cdp_ws} bowline wrap --browser work -- node script.js"
     )]
     Wrap(WrapArgs),
+    /// Serve the browsers' tools to an agent over stdio (MCP)
+    #[command(
+        after_help = "Many may run at once: they share the hub, its browsers and their history. The same is at
+http://127.0.0.1:PORT/mcp for hosts that speak HTTP.
+
+Sets: core (default), network, emulation, storage, devtools, playwright, lifecycle, all.
+
+Examples:
+  claude mcp add bowline -- bowline mcp
+  bowline mcp --browser work --sets core,network
+  bowline mcp --session nightly           an agent that keeps its name and tabs"
+    )]
+    Mcp(McpArgs),
     /// List the tabs of a browser, and how much is remembered of each
     #[command(after_help = "Starts no browser. INDEX, ID, and parts of TITLE and URL name a tab elsewhere.
 
@@ -148,6 +176,25 @@ Examples:
   bowline cdp Browser.getVersion
   echo '{\"expression\": \"1+1\"}' | bowline cdp Runtime.evaluate -")]
     Cdp(CdpArgs),
+    #[command(flatten)]
+    Verb(Spoken),
+    /// Run several commands in order, over one connection
+    #[command(
+        after_help = "Each command is a line as on the command line, without `bowline`; lines that begin with # are
+left out. It stops at the first that fails, and exits as that one does.
+
+Examples:
+  bowline batch 'open example.com' 'snapshot -i'
+  bowline batch --session tests --continue-on-error < steps.txt
+  bowline batch --json 'open example.com' 'get title' | jq -c .data"
+    )]
+    Batch(BatchArgs),
+    /// List the ops that verbs, REST and agents can ask for
+    #[command(after_help = "Examples:
+  bowline ops
+  bowline ops click                       its fields
+  bowline ops --markdown > docs/ops.md")]
+    Ops(OpsArgs),
     /// Write the requests as an HTTP archive (HAR)
     #[command(after_help = "Secrets in headers are hidden, unless --reveal is given.
 
@@ -172,6 +219,17 @@ Examples:
   bowline endpoint chrome                 the URL of one that is"
     )]
     Extension(ExtensionCommand),
+    /// Add Bowline to an agent's configuration, or teach it the command line
+    #[command(after_help = "Without a host: which are found here, and which of them have Bowline already.
+Nothing else in a file is touched; comments and format stay.
+
+Examples:
+  bowline setup                           the hosts, and where each has Bowline
+  bowline setup claude                    add the MCP server to Claude Code
+  bowline setup zed --dry-run             show the change, write nothing
+  bowline setup cursor --remove           take it out again
+  bowline setup skill                     a SKILL.md, for agents with a shell")]
+    Setup(SetupArgs),
     /// Check everything that Bowline needs and say how to mend it
     #[command(after_help = "Examples:\n  bowline doctor\n  bowline doctor --json")]
     Doctor,
@@ -208,6 +266,9 @@ pub(crate) struct ServeArgs {
     /// Browser kind or path for launches that name none
     #[arg(long, value_name = "KIND|PATH")]
     pub(crate) browser: Option<String>,
+    /// Take browser actions as plain HTTP too, for trying them out (with the token)
+    #[arg(long)]
+    pub(crate) debug_http: bool,
     /// Started by another command: announce on stdout, log to the file
     #[arg(long, hide = true)]
     pub(crate) daemon: bool,
@@ -286,6 +347,27 @@ pub(crate) struct WrapArgs {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BatchArgs {
+    /// The commands; read from stdin, one a line, if absent
+    #[arg(value_name = "COMMAND")]
+    pub(crate) commands: Vec<String>,
+    /// Go on after a command that failed; exits 1 if one did
+    #[arg(long)]
+    pub(crate) continue_on_error: bool,
+    #[command(flatten)]
+    pub(crate) whose: Whose,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OpsArgs {
+    /// Show the fields of this one
+    pub(crate) name: Option<String>,
+    /// Print all of them as a document
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) markdown: bool,
 }
 
 #[derive(Debug, Args)]

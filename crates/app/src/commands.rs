@@ -1,6 +1,7 @@
 //! One file per command; this one decides which runs and gives it what it needs.
 
 mod attach;
+mod batch;
 mod body;
 mod browsers;
 mod cdp;
@@ -15,11 +16,15 @@ mod extension;
 mod har;
 mod history;
 mod launch;
+mod mcp;
 mod network;
+mod ops;
+mod setup;
 mod shutdown;
 mod status;
 mod stop;
 mod tabs;
+mod verbs;
 mod wrap;
 
 use std::process::ExitCode;
@@ -40,13 +45,28 @@ use crate::{config as settings, find_hub};
 /// The code of the failure to find a hub where none may be started.
 pub(crate) const NO_AUTOSTART: &str = "no_autostart";
 
+/// The session, where no option names one.
+const SESSION: &str = "BOWLINE_SESSION";
+
 /// What most commands need.
 pub(crate) struct Context<'a> {
     pub(crate) paths: Paths,
     pub(crate) output: &'a Output,
+    /// Who asks, where the command itself does not say.
+    session: Option<String>,
 }
 
 impl Context<'_> {
+    /// The session that asks, as a header can say it.
+    pub(crate) fn session<'a>(&'a self, own: Option<&'a str>) -> Result<Option<&'a str>, Failure> {
+        match own.or(self.session.as_deref()).filter(|name| !name.trim().is_empty()) {
+            Some(name) if name.contains(char::is_control) => {
+                Err(Failure::usage("the session's name has a control character in it"))
+            }
+            name => Ok(name),
+        }
+    }
+
     /// The hub; started if none runs, unless the configuration says not to.
     pub(crate) fn hub(&self) -> Result<State, Failure> {
         if let Some(state) = self.running_hub()? {
@@ -66,7 +86,9 @@ impl Context<'_> {
         work: fn(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let (paths, output) = (self.paths.clone(), *self.output);
-        let done = tokio::task::spawn_blocking(move || work(&Context { paths, output: &output })).await;
+        let done =
+            tokio::task::spawn_blocking(move || work(&Context { paths, output: &output, session: None }))
+                .await;
         done.unwrap_or_else(|_| Err(Failure::new(exit::NO_HUB, NO_HUB, "the hub could not be looked for")))
     }
 
@@ -110,30 +132,41 @@ pub(crate) fn run(cli: Cli, output: &Output) -> Result<ExitCode, Failure> {
         output.result(&json!({ "script": script }), |_| script.trim_end().to_owned());
         return Ok(ExitCode::SUCCESS);
     }
-    let context = Context { paths: Paths::from_environment()?, output };
-    match cli.command {
-        Command::Serve(args) => serve_hub(&context, &args)?,
-        Command::Status => status::run(&context)?,
-        Command::Browsers => browsers::run(&context),
-        Command::Launch(args) => launch::run(&context, args)?,
-        Command::Attach(args) => attach::run(&context, args)?,
-        Command::Stop(args) => stop::run(&context, &args)?,
-        Command::Restart(args) => launch::restart(&context, &args.name)?,
-        Command::Endpoint(args) => endpoint::run(&context, &args)?,
-        Command::Wrap(args) => return wrap::run(&context, args),
-        Command::Tabs(args) => tabs::run(&context, &args)?,
-        Command::Console(args) => return console::run(&context, &args),
-        Command::Network(args) => return network::run(&context, &args),
-        Command::Body(args) => body::run(&context, &args)?,
-        Command::Eval(args) => eval::run(&context, &args)?,
-        Command::Cdp(args) => cdp::run(&context, &args)?,
-        Command::Har(args) => har::run(&context, &args)?,
-        Command::Clear(args) => clear::run(&context, &args)?,
-        Command::Extension(command) => return extension::run(&context, &command),
-        Command::Doctor => return doctor::run(&context),
-        Command::Shutdown => shutdown::run(&context)?,
-        Command::Demo(args) => demo::run(&context, &args)?,
-        Command::Config(command) => config::run(&context, &command)?,
+    let session = cli.session.or_else(|| std::env::var(SESSION).ok());
+    let context = Context { paths: Paths::from_environment()?, output, session };
+    run_command(&context, cli.command)
+}
+
+/// One command, of the command line or of a batch.
+fn run_command(context: &Context<'_>, command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Serve(args) => serve_hub(context, &args)?,
+        Command::Status => status::run(context)?,
+        Command::Browsers => browsers::run(context),
+        Command::Launch(args) => launch::run(context, args)?,
+        Command::Attach(args) => attach::run(context, args)?,
+        Command::Stop(args) => stop::run(context, &args)?,
+        Command::Restart(args) => launch::restart(context, &args.name)?,
+        Command::Endpoint(args) => endpoint::run(context, &args)?,
+        Command::Wrap(args) => return wrap::run(context, args),
+        Command::Mcp(args) => mcp::run(context, args)?,
+        Command::Tabs(args) => tabs::run(context, &args)?,
+        Command::Console(args) => return console::run(context, &args),
+        Command::Network(args) => return network::run(context, &args),
+        Command::Body(args) => body::run(context, &args)?,
+        Command::Eval(args) => eval::run(context, &args)?,
+        Command::Cdp(args) => cdp::run(context, &args)?,
+        Command::Verb(spoken) => return verbs::run(context, &spoken),
+        Command::Batch(args) => return batch::run(context, args),
+        Command::Ops(args) => ops::run(context, &args)?,
+        Command::Har(args) => har::run(context, &args)?,
+        Command::Clear(args) => clear::run(context, &args)?,
+        Command::Extension(command) => return extension::run(context, &command),
+        Command::Setup(args) => setup::run(context, &args)?,
+        Command::Doctor => return doctor::run(context),
+        Command::Shutdown => shutdown::run(context)?,
+        Command::Demo(args) => demo::run(context, &args)?,
+        Command::Config(command) => config::run(context, &command)?,
         Command::Completions { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
@@ -150,6 +183,9 @@ fn serve_hub(context: &Context<'_>, args: &ServeArgs) -> Result<(), Failure> {
     }
     if let Some(browser) = &args.browser {
         flags.set("browser", browser, "--browser");
+    }
+    if args.debug_http {
+        flags.set("api.debug_http", "true", "--debug-http");
     }
     let loaded = context.load_config(&flags);
     let mut loaded = match loaded {

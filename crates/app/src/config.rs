@@ -28,6 +28,7 @@ pub(crate) use settings::{Origin, Row};
 pub(crate) use units::parse_duration;
 pub(crate) use value::{ClientMode, NoSandbox, Transport};
 
+use bowline_wire::origins::Origins;
 use keys::{BROWSERS, KEYS, join};
 use settings::Settings;
 use value::Held;
@@ -57,11 +58,13 @@ pub(crate) struct Config {
     /// Further extensions that may connect.
     pub(crate) extension_ids: Vec<String>,
     pub(crate) write_cdp_url: bool,
+    pub(crate) sites: Origins,
     pub(crate) max_quick_deaths: u32,
     pub(crate) cooldown: Duration,
     pub(crate) recorder: RecorderConfig,
     pub(crate) reconnect: ReconnectConfig,
     pub(crate) rate_limit: u32,
+    pub(crate) debug_http: bool,
     pub(crate) browsers: BTreeMap<String, BrowserConfig>,
 }
 
@@ -109,6 +112,8 @@ pub(crate) struct BrowserConfig {
     pub(crate) attach: Option<String>,
     pub(crate) recorded: Option<bool>,
     pub(crate) client_mode: Option<ClientMode>,
+    /// Instead of those for all.
+    pub(crate) sites: Option<Origins>,
 }
 
 /// A valid configuration with what there is to say about it.
@@ -174,6 +179,10 @@ impl Config {
             client_mode: required(settings, "cdp.client_mode"),
             extension_ids: required(settings, "extension.ids"),
             write_cdp_url: required(settings, "extension.write_cdp_url"),
+            sites: Origins {
+                allow: required(settings, "sites.allow"),
+                deny: required(settings, "sites.deny"),
+            },
             max_quick_deaths: required(settings, "restart.max_quick_deaths"),
             cooldown: required(settings, "restart.cooldown"),
             recorder: RecorderConfig {
@@ -200,6 +209,7 @@ impl Config {
                 max_idle: required(settings, "connections.max_idle"),
             },
             rate_limit: required(settings, "api.rate_limit"),
+            debug_http: required(settings, "api.debug_http"),
             browsers: browsers
                 .map(|name| (name.to_owned(), BrowserConfig::from_settings(settings, name)))
                 .collect(),
@@ -217,7 +227,15 @@ impl BrowserConfig {
 
     fn from_settings(settings: &Settings, name: &str) -> Self {
         let table = join(BROWSERS, name);
+        let sites = |list: &str| settings.get::<Vec<String>>(&join(&table, list));
+        let sites = match (sites("sites.allow"), sites("sites.deny")) {
+            (None, None) => None,
+            (allow, deny) => {
+                Some(Origins { allow: allow.unwrap_or_default(), deny: deny.unwrap_or_default() })
+            }
+        };
         BrowserConfig {
+            sites,
             browser: settings.get(&join(&table, "browser")),
             profile: settings.get(&join(&table, "profile")),
             headless: settings.get(&join(&table, "headless")),

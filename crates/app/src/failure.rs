@@ -6,7 +6,7 @@ use bowline_hub::backend::StartError;
 use bowline_hub::registry::BadName;
 use clap::error::ErrorKind;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::config::ConfigError;
 
@@ -37,15 +37,21 @@ pub(crate) struct Failure {
     pub(crate) details: Option<Box<Details>>,
 }
 
+/// Such as the tabs that could have been meant (`candidates`), or what the browser said (`cdp`).
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Details {
+#[serde(transparent)]
+pub(crate) struct Details(Map<String, Value>);
+
+impl Details {
     /// The tabs that could have been meant.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) candidates: Vec<Candidate>,
-    /// What the browser said to a CDP command: code and message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cdp: Option<Value>,
+    pub(crate) fn candidates(&self) -> Vec<Candidate> {
+        let tabs = self.0.get("candidates").map(Vec::<Candidate>::deserialize);
+        tabs.and_then(Result::ok).unwrap_or_default()
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +86,16 @@ impl Failure {
         Self::new(exit::FAILED, "io", format!("{what}: {error}"))
     }
 
+    /// An error of an op, or of another request, that the hub reported with details.
+    pub(crate) fn reported_with(code: &str, message: String, hint: String, details: Details) -> Self {
+        let mut failure = Self::reported(code, message, hint);
+        // An op says why there is no browser in a word of its own.
+        if let Some(reason) = details.text("reason").filter(|_| code == "no_browser") {
+            failure.exit = exit_for(reason);
+        }
+        failure.details(details)
+    }
+
     /// An error that the hub reported.
     pub(crate) fn reported(code: &str, message: String, hint: String) -> Self {
         Self::new(exit_for(code), code, message).hint(hint)
@@ -91,12 +107,16 @@ fn exit_for(code: &str) -> u8 {
         "no_browser" => exit::NO_BROWSER,
         "no_such_browser" => exit::NO_SUCH_NAME,
         "bad_name" | "bad_request" | "bad_address" | "bad_profile" => exit::USAGE,
+        "bad_input" | "bad_locator" | "no_such_op" => exit::USAGE,
         "no_such_tab" | "ambiguous_tab" | "no_such_request" => exit::NOTHING_MATCHED,
+        "not_found" | "ambiguous" | "stale_ref" | "tab_closed" | "no_dialog" => exit::NOTHING_MATCHED,
         "timeout" => exit::TIMED_OUT,
         "page_threw" => exit::PAGE_THREW,
         "name_taken" | "pairing_open" | "no_pairing" | "no_code" | "wrong_code" => exit::FAILED,
         "not_saved" | "port_taken" | "cdp_error" | "body_gone" | "recorder_off" | "too_large"
-        | "rate_limited" | "not_found" => exit::FAILED,
+        | "rate_limited" => exit::FAILED,
+        "tab_locked" | "not_owner" | "not_actionable" | "dialog_open" | "navigation_failed" | "forbidden"
+        | "not_supported" | "file_error" | "browser_said" | "missing" | "cancelled" => exit::FAILED,
         "unauthorized" | "shutting_down" => exit::NO_HUB,
         _ => exit::NOT_STARTED,
     }

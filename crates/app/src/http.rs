@@ -1,4 +1,4 @@
-//! One HTTP exchange with a hub or a browser. Knows nothing of what is asked or answered.
+//! HTTP with a hub or a browser: one exchange, or many over one connection. Knows nothing of what is asked or answered.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{Connection, SendRequest, handshake};
 use hyper::http::request::Builder;
-use hyper::{Request, StatusCode};
+use hyper::{Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
@@ -24,29 +24,55 @@ pub(crate) async fn exchange(
 
 /// Sends a request, to which `Host` is added, and returns when the head of the answer is there.
 pub(crate) async fn open(authority: &str, request: Builder, body: Vec<u8>) -> io::Result<Answer> {
-    let stream = TcpStream::connect(authority).await?;
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    let request: Request<Full<Bytes>> =
-        request.header("Host", authority).body(Full::from(body)).map_err(io::Error::other)?;
-    let mut connection = Polled(Some(Box::pin(connection)));
-    let response = connection.during(sender.send_request(request)).await.map_err(io::Error::other)?;
-    Ok(Answer { status: response.status(), body: response.into_body(), connection, _sender: sender })
+    let mut client = Client::connect(authority).await?;
+    let (status, body) = client.send(request, body).await?;
+    Ok(Answer { status, body, client })
 }
 
-/// An answer whose body is still coming.
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    body: Incoming,
+/// A connection, for one request after another.
+pub(crate) struct Client {
+    authority: String,
     connection: Polled,
     /// Without it the connection would close.
-    _sender: SendRequest<Full<Bytes>>,
+    sender: SendRequest<Full<Bytes>>,
 }
 
-impl Answer {
-    /// The next part of the body; `None` at its end. A connection that broke is an error.
-    pub(crate) async fn chunk(&mut self) -> io::Result<Option<Bytes>> {
+impl Client {
+    pub(crate) async fn connect(authority: &str) -> io::Result<Self> {
+        let stream = TcpStream::connect(authority).await?;
+        // A request is small and waits for its answer.
+        stream.set_nodelay(true)?;
+        let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        Ok(Self { authority: authority.to_owned(), connection: Polled(Some(Box::pin(connection))), sender })
+    }
+
+    /// Whether the next request may still go this way.
+    pub(crate) async fn is_open(&mut self) -> bool {
+        self.connection.during(self.sender.ready()).await.is_ok()
+    }
+
+    /// Sends a request, to which `Host` is added, and reads the whole answer.
+    pub(crate) async fn exchange(
+        &mut self,
+        request: Builder,
+        body: Vec<u8>,
+    ) -> io::Result<(StatusCode, Bytes)> {
+        let (status, mut body) = self.send(request, body).await?;
+        Ok((status, self.whole(&mut body).await?))
+    }
+
+    async fn send(&mut self, request: Builder, body: Vec<u8>) -> io::Result<(StatusCode, Incoming)> {
+        let request =
+            request.header("Host", &self.authority).body(Full::from(body)).map_err(io::Error::other)?;
+        let sent = self.connection.during(self.sender.send_request(request)).await;
+        let response: Response<Incoming> = sent.map_err(io::Error::other)?;
+        Ok((response.status(), response.into_body()))
+    }
+
+    /// The next part of a body; `None` at its end. A connection that broke is an error.
+    async fn chunk(&mut self, body: &mut Incoming) -> io::Result<Option<Bytes>> {
         loop {
-            match self.connection.during(self.body.frame()).await {
+            match self.connection.during(body.frame()).await {
                 None => return Ok(None),
                 Some(frame) => {
                     if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {
@@ -57,12 +83,30 @@ impl Answer {
         }
     }
 
-    pub(crate) async fn whole(mut self) -> io::Result<Bytes> {
-        let mut body = BytesMut::new();
-        while let Some(chunk) = self.chunk().await? {
-            body.extend_from_slice(&chunk);
+    async fn whole(&mut self, body: &mut Incoming) -> io::Result<Bytes> {
+        let mut all = BytesMut::new();
+        while let Some(chunk) = self.chunk(body).await? {
+            all.extend_from_slice(&chunk);
         }
-        Ok(body.freeze())
+        Ok(all.freeze())
+    }
+}
+
+/// An answer whose body is still coming.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    body: Incoming,
+    client: Client,
+}
+
+impl Answer {
+    /// The next part of the body; `None` at its end. A connection that broke is an error.
+    pub(crate) async fn chunk(&mut self) -> io::Result<Option<Bytes>> {
+        self.client.chunk(&mut self.body).await
+    }
+
+    pub(crate) async fn whole(mut self) -> io::Result<Bytes> {
+        self.client.whole(&mut self.body).await
     }
 }
 

@@ -11,6 +11,7 @@ mod failure;
 mod find_hub;
 mod http;
 mod job;
+mod line;
 mod output;
 mod own_hub;
 mod paths;

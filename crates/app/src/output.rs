@@ -66,7 +66,7 @@ impl Output {
             return;
         }
         self.note(format!("{BAD}error:{BAD:#} {}", safe(&failure.message)));
-        for tab in failure.details.iter().flat_map(|details| &details.candidates) {
+        for tab in failure.details.iter().flat_map(|details| details.candidates()) {
             let index = tab.index.map_or_else(|| "-".to_owned(), |index| index.to_string());
             let id = tab.id.get(..8).unwrap_or(&tab.id);
             self.note(format!("  {index:>3}  {id}  {}  {}", one_line(&tab.title), one_line(&tab.url)));

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bowline_backends::detect::{self, ThisMachine};
 use bowline_backends::profiles::{self, Profiles};
 use bowline_backends::{Backends, Defaults, Transport};
 use bowline_doors::{ClientMode, ListenError, Listeners, Settings as DoorSettings};
@@ -26,6 +27,7 @@ use bowline_hub::recorder::store::Bounds;
 use bowline_hub::recorder::{Caps, Recorder, Settings as RecorderSettings};
 use bowline_hub::registry::{DEFAULT, Registry};
 use bowline_hub::router::Limits;
+use bowline_ops::{Ops, Settings as OpsSettings};
 use serde_json::json;
 
 use crate::bundle;
@@ -112,6 +114,7 @@ async fn run_hub(
     mode: Mode,
     output: Output,
 ) -> Result<(), Failure> {
+    sites_are_kept(config)?;
     let registry = Registry::load(&paths.state.join("browsers.json"))
         .map_err(|error| Failure::io("the list of browsers", &error))?;
     let token = Token::load_or_create(&paths.state.join("token"))
@@ -123,7 +126,8 @@ async fn run_hub(
         .map_err(|error| Failure::io("the keys of extensions", &error))?;
     config_of_hub.cdp_url_file = config.write_cdp_url.then(|| paths.state.join("cdp-url"));
     let hub = Hub::new(config_of_hub, registry);
-    let listeners = listeners(config, &hub);
+    let ops = bowline_ops::Ops::new(hub.clone(), ops_settings(paths.data.join("files")));
+    let listeners = listeners(config, &hub, ops);
     let opened = open_doors(config, paths, mode, &hub, &listeners).await;
     match &opened {
         Ok(port) => {
@@ -176,7 +180,7 @@ pub(crate) fn hub_config(
     }
 }
 
-pub(crate) fn listeners(config: &Config, hub: &Arc<Hub>) -> Arc<Listeners> {
+pub(crate) fn listeners(config: &Config, hub: &Arc<Hub>, ops: Ops) -> Arc<Listeners> {
     let own_modes = config.browsers.iter().filter_map(|(name, browser)| Some((name, browser.client_mode?)));
     let settings = DoorSettings {
         max_message: config.max_message,
@@ -184,8 +188,22 @@ pub(crate) fn listeners(config: &Config, hub: &Arc<Hub>) -> Arc<Listeners> {
         extension_ids: bundle::accepted_ids(config),
         client_mode: client_mode(config.client_mode),
         client_modes: own_modes.map(|(name, mode)| (name.clone(), client_mode(mode))).collect(),
+        debug_http: config.debug_http,
     };
-    Listeners::new(hub.clone(), settings)
+    Listeners::new(hub.clone(), ops, settings)
+}
+
+/// How ops behave; what they write without a directory of its own goes to `files`.
+pub(crate) fn ops_settings(files: PathBuf) -> OpsSettings {
+    OpsSettings {
+        action_timeout: Duration::from_secs(10),
+        navigation_timeout: Duration::from_secs(30),
+        lease_idle: Duration::from_secs(120),
+        files,
+        max_chars: 50_000,
+        installed: Arc::new(|| serde_json::to_value(detect::detect(&ThisMachine)).unwrap_or_default()),
+        playwright: None,
+    }
 }
 
 fn client_mode(mode: config::ClientMode) -> ClientMode {
@@ -346,13 +364,37 @@ pub(crate) fn defaults(config: &Config, paths: &Paths) -> Defaults {
     }
 }
 
+/// The recorder keeps pages to the sites that may be used; a list that nobody keeps is worse than none.
+fn sites_are_kept(config: &Config) -> Result<(), Failure> {
+    let is_recorded = |name: &str| {
+        config.browsers.get(name).and_then(|browser| browser.recorded).unwrap_or(config.recorder.enabled)
+    };
+    let own = config.browsers.iter().map(|(name, browser)| (name.as_str(), browser.sites.as_ref()));
+    let all = own.chain([(DEFAULT, None)]);
+    for (name, sites) in all {
+        if !sites.unwrap_or(&config.sites).is_empty() && !is_recorded(name) {
+            let message =
+                format!("sites.allow or sites.deny is set for browser `{name}`, which is not recorded");
+            let failure = Failure::new(exit::USAGE, "bad_config", message);
+            return Err(
+                failure.hint("set recorder.enabled = true for it: the recorder keeps pages to these sites")
+            );
+        }
+    }
+    Ok(())
+}
+
 fn recorder_settings(config: &Config, directory: Option<PathBuf>) -> RecorderSettings {
     let recorder = &config.recorder;
     let exceptions =
         config.browsers.iter().filter_map(|(name, browser)| Some((name.clone(), browser.recorded?)));
+    let own_sites =
+        config.browsers.iter().filter_map(|(name, browser)| Some((name.clone(), browser.sites.clone()?)));
     let unless_zero = |time: Duration| Some(time).filter(|time| !time.is_zero());
     RecorderSettings {
         enabled: recorder.enabled,
+        origins: config.sites.clone(),
+        origins_of: own_sites.collect(),
         exceptions: exceptions.collect(),
         bounds: Bounds {
             console: recorder.max_console,

@@ -31,6 +31,7 @@ use crate::history;
 use crate::limit;
 use crate::listeners::Listeners;
 use crate::openapi;
+use crate::ops;
 use crate::pump;
 use crate::upgrade::{self, Handshake};
 
@@ -57,6 +58,7 @@ pub(crate) fn routes(hub: Arc<Hub>, listeners: Arc<Listeners>) -> Router<()> {
         .route("/hold", get(hold))
         .merge(extension::routes())
         .merge(history::routes())
+        .merge(ops::routes())
         .fallback(no_such_command)
         .method_not_allowed_fallback(async || {
             let hint = "see /api/openapi.json and docs/REST.md";
@@ -77,7 +79,7 @@ async fn no_such_command() -> Failure {
     Failure::new(StatusCode::NOT_FOUND, "not_found", "there is no such command", "see docs/REST.md")
 }
 
-async fn authorize(
+pub(crate) async fn authorize(
     State(control): State<Control>,
     uri: Uri,
     headers: HeaderMap,

@@ -10,7 +10,7 @@ use bowline_hub::backend::StartError;
 use bowline_hub::hands::{EvaluateError, ExecuteError};
 use bowline_hub::hub::HubError;
 use bowline_hub::recorder::BodyError;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::control::now;
 use crate::listeners::OpenError;
@@ -23,7 +23,7 @@ pub(crate) struct Failure {
     message: String,
     hint: String,
     /// More for programs, as members of `error`.
-    details: Option<Box<(&'static str, Value)>>,
+    details: Option<Box<Map<String, Value>>>,
     retry_after: Option<u64>,
 }
 
@@ -52,8 +52,20 @@ impl Failure {
         &self.message
     }
 
-    pub(crate) fn with(mut self, name: &'static str, value: Value) -> Self {
-        self.details = Some(Box::new((name, value)));
+    pub(crate) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    pub(crate) fn hint(&self) -> &str {
+        &self.hint
+    }
+
+    pub(crate) fn with(self, name: &'static str, value: Value) -> Self {
+        self.with_all(Map::from_iter([(name.to_owned(), value)]))
+    }
+
+    pub(crate) fn with_all(mut self, details: Map<String, Value>) -> Self {
+        self.details = (!details.is_empty()).then(|| Box::new(details));
         self
     }
 
@@ -192,8 +204,8 @@ pub(crate) fn body_gone(message: &str) -> Failure {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut error = json!({"code": self.code, "message": self.message, "hint": self.hint});
-        if let Some(details) = self.details {
-            error[details.0] = details.1;
+        for (name, value) in self.details.into_iter().flat_map(|details| *details) {
+            error[name] = value;
         }
         let body = json!({"success": false, "error": error, "timestamp": now()});
         let mut response = (self.status, Json(body)).into_response();

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use bowline_hub::auth::Token;
 
 use crate::extension;
+use crate::route::Route;
 
 /// Chromium's own words, so that a client that shows them leads to the same answers.
 const BAD_HOST: &str = "Host header is specified and is not an IP address or localhost.";
@@ -42,7 +43,12 @@ fn refusal(gate: &Gate, path: &str, headers: &HeaderMap) -> Option<Response> {
     if !text(header::HOST).is_some_and(|host| is_own_authority(host, port))
         || headers.get_all(header::HOST).iter().count() > 1
     {
-        return Some((StatusCode::INTERNAL_SERVER_ERROR, BAD_HOST).into_response());
+        // What Chromium has too is answered as Chromium answers it; agents' clients expect a refusal to look like one.
+        let status = match Route::parse(path).rest {
+            "/mcp" | "/agent" => StatusCode::FORBIDDEN,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        return Some((status, BAD_HOST).into_response());
     }
     if let Some(ids) = gate.extension_ids.as_ref().filter(|_| path == extension::PATH) {
         return (!is_extension(ids, headers)).then(|| {

@@ -7,14 +7,14 @@ mod connect;
 mod follow;
 pub mod model;
 mod query;
-mod scope;
+pub(crate) mod scope;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use bowline_hub::Hub;
@@ -25,6 +25,7 @@ use utoipa::OpenApi;
 use crate::control::{Control, success};
 use crate::extract::{Asked, Body as JsonBody, Segments};
 use crate::failure::Failure;
+use crate::ops;
 use answers::{body, clear, console, execute, har, milliseconds, network, patience};
 use model::{
     Cleared, ConsoleHistory, EvaluateRequest, Evaluated, ExecuteRequest, Executed, NetworkHistory, Tabs,
@@ -314,11 +315,25 @@ async fn tab_execute(
 async fn tab_evaluate(
     State(control): State<Control>,
     Segments((name, tab)): Segments<(String, String)>,
+    headers: HeaderMap,
     JsonBody(request): JsonBody<EvaluateRequest>,
 ) -> Answer {
     let within = patience(request.timeout)?;
     let browser = control.hub.browser(&name)?;
-    let (place, target) = scope::open_tab(&control.hub, &browser, &tab).await?;
+    let (sessions, is_named) = match tab.as_str() {
+        scope::CURRENT => ops::current_tab(&control, &headers, &name),
+        _ => (None, false),
+    };
+    let (place, target) = match sessions {
+        None => scope::open_tab(&control.hub, &browser, &tab).await?,
+        // Who named no session has not asked for its tab in particular.
+        Some(own) => match scope::open_tab(&control.hub, &browser, own.as_str()).await {
+            Err(failure) if !is_named && failure.status() == StatusCode::NOT_FOUND => {
+                scope::open_tab(&control.hub, &browser, &tab).await?
+            }
+            found => found?,
+        },
+    };
     let begun = Instant::now();
     let value = place.hands.evaluate(&target, &request.expression, within).await?;
     Ok(success(Evaluated {

@@ -13,14 +13,16 @@ use axum::serve::ListenerExt;
 use bowline_hub::Hub;
 use bowline_hub::hub::HubError;
 use bowline_hub::registry::DEFAULT;
+use bowline_ops::Ops;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::agent::Desk;
 use crate::control::Control;
 use crate::guard::Gate;
 use crate::slot::{ClientMode, Slots};
-use crate::{cdp, control, extension, guard, metrics};
+use crate::{agent, cdp, control, debug, extension, guard, mcp, metrics};
 
 /// How the doors are set up.
 #[derive(Debug, Clone)]
@@ -34,6 +36,8 @@ pub struct Settings {
     pub client_mode: ClientMode,
     /// Browsers that have a mode of their own.
     pub client_modes: BTreeMap<String, ClientMode>,
+    /// Whether browser actions are taken as plain HTTP, for trying them out.
+    pub debug_http: bool,
 }
 
 /// What a door knows: the hub, and which browser a path without a name means.
@@ -65,24 +69,34 @@ pub enum OpenError {
 /// All sockets of a hub. They end with the hub.
 pub struct Listeners {
     hub: Arc<Hub>,
+    ops: Ops,
     max_message: usize,
     rate_limit: NonZeroU32,
     extension_ids: Arc<[String]>,
     slots: Arc<Slots>,
+    desk: Arc<Desk>,
+    debug_http: bool,
     tasks: TaskTracker,
     open: Mutex<HashMap<String, CancellationToken>>,
 }
 
 impl Listeners {
-    pub fn new(hub: Arc<Hub>, settings: Settings) -> Arc<Self> {
-        let Settings { max_message, rate_limit, extension_ids, client_mode, client_modes } = settings;
+    pub fn new(hub: Arc<Hub>, ops: Ops, settings: Settings) -> Arc<Self> {
+        let Settings { max_message, rate_limit, extension_ids, client_mode, client_modes, debug_http } =
+            settings;
+        let slots = Slots::new(client_mode, client_modes);
+        let tasks = TaskTracker::new();
+        let desk = Desk::new(ops.clone(), slots.clone(), tasks.clone(), max_message);
         Arc::new(Self {
             hub,
+            ops,
             max_message,
             rate_limit,
             extension_ids: extension_ids.into(),
-            slots: Slots::new(client_mode, client_modes),
-            tasks: TaskTracker::new(),
+            slots,
+            desk,
+            tasks,
+            debug_http,
             open: Mutex::default(),
         })
     }
@@ -100,6 +114,9 @@ impl Listeners {
         let stop = stop.child_token();
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(browser.to_owned(), stop.clone());
         let service = self.service(browser, port);
+        if browser == DEFAULT {
+            self.tasks.spawn(self.desk.clone().sweep(stop.clone()));
+        }
         let listener = listener.tap_io(|stream| {
             // Commands are small and wait for their answers.
             let _ = stream.set_nodelay(true);
@@ -159,6 +176,10 @@ impl Listeners {
         self.rate_limit
     }
 
+    pub(crate) fn ops(&self) -> &Ops {
+        &self.ops
+    }
+
     pub(crate) fn tasks(&self) -> &TaskTracker {
         &self.tasks
     }
@@ -181,6 +202,11 @@ impl Listeners {
             let knock = any(move |control, request| extension::handle(control, port, request));
             let knock = Router::new().route(extension::PATH, knock).with_state(control);
             service = service.merge(knock).merge(control::routes(self.hub.clone(), self.clone()));
+            service =
+                service.merge(agent::routes(self.desk.clone())).merge(mcp::routes(self.desk.clone(), port));
+            if self.debug_http {
+                service = service.merge(debug::routes(self.hub.clone(), self.clone()));
+            }
         }
         let extension_ids = (browser == DEFAULT).then(|| self.extension_ids.clone());
         service.layer(middleware::from_fn_with_state(Gate { port, extension_ids }, guard::check))

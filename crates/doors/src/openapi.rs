@@ -3,7 +3,7 @@
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{IntoResponses, Modify, OpenApi, ToSchema};
 
-use crate::{control, history};
+use crate::{control, history, ops};
 
 /// The envelope of every answer that succeeds.
 #[derive(ToSchema)]
@@ -98,7 +98,7 @@ impl Modify for Token {
 #[openapi(
     info(
         title = "Bowline",
-        description = "What tabs logged and fetched, and commands to them. Console and network also follow: with \
+        description = "What agents do in tabs (ops), what tabs logged and fetched, and commands to them. Console and network also follow: with \
                        `follow=1` (and `since=SEQ`) the answer is a stream of server-sent events. The verbs that start and \
                        end browsers and the hub are described in docs/REST.md.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
@@ -113,5 +113,7 @@ pub(crate) fn document() -> String {
     let mut document = Description::openapi();
     document.merge(control::Described::openapi());
     document.merge(history::Described::openapi());
-    document.to_json().unwrap_or_default()
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    ops::describe(&mut document);
+    document.to_string()
 }

@@ -1,6 +1,7 @@
 //! Who may drive a browser at the same time: all who come, or one after the other.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -100,6 +101,12 @@ impl Occupant {
         );
         let headers = [(header::CONTENT_TYPE, "text/plain; charset=UTF-8")];
         (StatusCode::CONFLICT, headers, message).into_response()
+    }
+}
+
+impl fmt::Display for Occupant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.id, self.agent)
     }
 }
 

@@ -17,6 +17,8 @@ use crate::recorder::{Caps, Settings};
 /// Settings of a recorder that watches nothing and writes nothing.
 pub(crate) fn quiet_recorder() -> Settings {
     Settings {
+        origins: Default::default(),
+        origins_of: HashMap::new(),
         enabled: false,
         exceptions: HashMap::new(),
         bounds: Bounds {

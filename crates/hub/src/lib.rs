@@ -7,6 +7,7 @@ pub mod audit;
 pub mod auth;
 pub mod backend;
 pub mod browser;
+pub mod caller;
 pub mod connections;
 pub mod extensions;
 pub mod files;

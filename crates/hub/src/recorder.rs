@@ -7,6 +7,7 @@
 pub mod archive;
 mod attendant;
 mod console;
+mod dialogs;
 mod events;
 pub mod filter;
 pub mod har;
@@ -23,6 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bowline_wire::cdp::TargetInfo;
+use bowline_wire::origins::Origins;
 use bowline_wire::{SessionId, TargetId};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -33,6 +35,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::router::{CallError, Router};
 
+pub use dialogs::{Dialogs, OpenDialog};
 pub use events::read as read_json;
 pub use network::Caps;
 pub(crate) use preview::{RemoteObject, argument as preview_of};
@@ -67,6 +70,10 @@ pub struct Settings {
     pub dialog_timeout: Option<Duration>,
     /// The same where a person may be looking at it.
     pub dialog_timeout_headed: Option<Duration>,
+    /// Sites that may be used; the recorder is on every page before it begins, so it sees to that.
+    pub origins: Origins,
+    /// Browsers of which something else is said.
+    pub origins_of: HashMap<String, Origins>,
     /// Where the history is kept; None keeps it in memory alone.
     pub directory: Option<PathBuf>,
 }
@@ -92,6 +99,7 @@ pub struct Recorder {
     latest: watch::Sender<Seq>,
     attendants: Mutex<HashMap<String, mpsc::Sender<Ask>>>,
     connections: Mutex<Connections>,
+    dialogs: Dialogs,
 }
 
 /// The connections of the doors, in their own words; kept here because they are part of the history.
@@ -159,7 +167,19 @@ impl Recorder {
             latest: watch::Sender::new(last_seq),
             attendants: Mutex::default(),
             connections: Mutex::new(Connections { text: left.connections, changed: false }),
+            dialogs: Dialogs::default(),
         })
+    }
+
+    /// The sites of a browser that may be used.
+    pub fn origins(&self, browser: &str) -> Option<&Origins> {
+        let origins = self.settings.origins_of.get(browser).unwrap_or(&self.settings.origins);
+        Some(origins).filter(|origins| !origins.is_empty())
+    }
+
+    /// Dialogs that are open, and whose somebody answers.
+    pub fn dialogs(&self) -> &Dialogs {
+        &self.dialogs
     }
 
     pub fn settings(&self) -> &Settings {

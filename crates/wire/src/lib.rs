@@ -7,6 +7,7 @@ pub mod discovery;
 pub mod envelope;
 pub mod ids;
 mod json;
+pub mod origins;
 pub mod pairing;
 pub mod relay;
 pub mod reply;

@@ -42,8 +42,8 @@ export class Home {
     return home;
   }
 
-  spawn(args, { env = {}, stdio = ['pipe', 'pipe', 'pipe'] } = {}) {
-    return spawn(BOWLINE, args, { env: { ...this.env, ...env }, stdio });
+  spawn(args, { env = {}, stdio = ['pipe', 'pipe', 'pipe'], cwd } = {}) {
+    return spawn(BOWLINE, args, { env: { ...this.env, ...env }, stdio, cwd });
   }
 
   /** Runs a command to its end. */
@@ -89,8 +89,8 @@ export class Home {
     return { ...status, browser: status.browsers.find((browser) => browser.name === name) };
   }
 
-  async serve({ env, args = [], ms = 10_000 } = {}) {
-    const child = this.spawn(['serve', '--json', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  async serve({ env, args = [], ms = 10_000, cwd } = {}) {
+    const child = this.spawn(['serve', '--json', ...args], { env, stdio: ['ignore', 'pipe', 'pipe'], cwd });
     let log = '';
     child.stderr.setEncoding('utf8').on('data', (text) => (log = (log + text).slice(-20_000)));
     const exited = new Promise((resolve) => {

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { BOWLINE } from './env.mjs';
 
 const require = createRequire(import.meta.url);
@@ -41,6 +42,49 @@ export async function startMcp(args, target) {
       return text;
     },
     tools: async () => (await client.listTools()).tools.map((tool) => tool.name),
+    close: () => client.close(),
+  };
+}
+
+/** `bowline mcp` as a host runs it. Everything its client hears beside answers is kept in `heard`. */
+export async function startBowlineMcp(home, args = [], { name = 'bowline-e2e', env = {} } = {}) {
+  const transport = new StdioClientTransport({
+    command: BOWLINE, args: ['mcp', ...args], env: { ...home.env, ...env }, cwd: home.root, stderr: 'pipe',
+  });
+  return connectMcp(transport, name);
+}
+
+/** A client of MCP over any transport. */
+export async function connectMcp(transport, name = 'bowline-e2e') {
+  const heard = { listChanged: 0, log: '' };
+  const client = new Client({ name, version: '1.0.0' });
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void heard.listChanged++);
+  transport.stderr?.on('data', (chunk) => (heard.log += chunk));
+  try {
+    await client.connect(transport);
+  } catch (error) {
+    throw new Error(`${error.message}\n${heard.log}`);
+  }
+  const call = (tool, input = {}, options) => client.callTool({ name: tool, arguments: input }, undefined, options);
+  return {
+    client,
+    heard,
+    transport,
+    get pid() { return transport.pid; },
+    call,
+    /** The structured result of a tool that must succeed. */
+    async data(tool, input, options) {
+      const { content, isError, structuredContent } = await call(tool, input, options);
+      if (isError) throw new Error(`${tool}: ${content[0].text}`);
+      return structuredContent;
+    },
+    /** The error of a tool that must fail. */
+    async problem(tool, input, options) {
+      const { content, isError, structuredContent } = await call(tool, input, options);
+      if (!isError) throw new Error(`${tool} succeeded: ${content[0].text}`);
+      return { ...structuredContent.error, text: content[0].text };
+    },
+    tools: async () => (await client.listTools()).tools,
     close: () => client.close(),
   };
 }

@@ -36,6 +36,13 @@ pub(crate) struct PlaceArgs {
     pub(crate) connect: Option<String>,
 }
 
+impl PlaceArgs {
+    /// Whether it is a browser of the hub, and no address.
+    pub(crate) fn is_named(&self) -> bool {
+        self.host.is_none() && self.port.is_none() && self.connect.is_none()
+    }
+}
+
 /// How records are listed.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -137,6 +144,9 @@ pub(crate) struct EvalArgs {
     /// How long it may take [default: 30s]
     #[arg(long, value_name = "DURATION", value_parser = timeout)]
     pub(crate) timeout: Option<Duration>,
+    /// Whose current tab is meant where none is named [env: BOWLINE_SESSION]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
 }
@@ -204,7 +214,17 @@ fn levels() -> impl TypedValueParser<Value = Level> {
 
 #[derive(Debug, thiserror::Error)]
 #[error("expected a duration from 1ms to 10m, such as 30s")]
-struct BadTimeout;
+pub(super) struct BadTimeout;
+
+/// A number alone is in milliseconds.
+pub(super) fn timeout_in_ms(text: &str) -> Result<Duration, BadTimeout> {
+    match text.parse() {
+        Ok(ms) => Some(Duration::from_millis(ms))
+            .filter(|time| !time.is_zero() && *time <= LONGEST)
+            .ok_or(BadTimeout),
+        Err(_) => timeout(text),
+    }
+}
 
 fn timeout(text: &str) -> Result<Duration, BadTimeout> {
     parse_duration(text).filter(|time| !time.is_zero() && *time <= LONGEST).ok_or(BadTimeout)

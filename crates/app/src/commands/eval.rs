@@ -10,34 +10,56 @@ use super::history::Place;
 use crate::api::Api;
 use crate::cli::EvalArgs;
 use crate::failure::Failure;
+use crate::line::Line;
 use crate::safe_text::safe;
 
 pub(super) fn run(context: &Context<'_>, args: &EvalArgs) -> Result<(), Failure> {
+    let (tab, request) = request(args)?;
+    let mut place = Place::of(&args.place, tab)?;
+    let session = context.session(args.session.as_deref())?;
+    let way = place.way(context)?;
+    let value: Evaluated = context.block_on(async {
+        let path = place.scope(&Api::new(way.state())).await?.tab_path("evaluate");
+        Line::to(way.state()).post(&path, session, &request, args.timeout).await
+    })?;
+    show(context, &value);
+    Ok(())
+}
+
+/// The same over a line that is open, for a browser that the hub knows by name.
+pub(super) async fn ask(
+    context: &Context<'_>,
+    args: &EvalArgs,
+    line: &mut Line,
+) -> Result<Evaluated, Failure> {
+    let (tab, request) = request(args)?;
+    let path = Place::of(&args.place, tab)?.named().tab_path("evaluate");
+    line.post(&path, context.session(args.session.as_deref())?, &request, args.timeout).await
+}
+
+/// The tab, if one is named, and what is to be evaluated there.
+fn request(args: &EvalArgs) -> Result<(Option<&str>, EvaluateRequest), Failure> {
     let (tab, source) = parse(&args.words, args.file.as_deref(), std::io::stdin().is_terminal())?;
     let expression = source.read()?;
     if expression.trim().is_empty() {
         return Err(missing());
     }
-    let mut place = Place::of(&args.place, tab)?;
-    let way = place.way(context)?;
-    let value: Evaluated = context.block_on(async {
-        let api = Api::new(way.state());
-        let path = place.scope(&api).await?.tab_path("evaluate");
-        let timeout = args.timeout.and_then(|time| u64::try_from(time.as_millis()).ok());
-        api.post_within(&path, &EvaluateRequest { expression, timeout }, args.timeout).await
-    })?;
+    let timeout = args.timeout.and_then(|time| u64::try_from(time.as_millis()).ok());
+    Ok((tab, EvaluateRequest { expression, timeout }))
+}
+
+pub(super) fn show(context: &Context<'_>, value: &Evaluated) {
     if context.output.is_json() {
-        context.output.result(&value, |_| String::new());
-        return Ok(());
+        context.output.result(value, |_| String::new());
+        return;
     }
-    let text = text(&value);
+    let text = text(value);
     if context.output.is_terminal() {
         context.output.line(safe(text));
     } else {
         // As it is: it may be meant for another program.
         context.output.raw(format!("{text}\n").as_bytes());
     }
-    Ok(())
 }
 
 /// A string without quotes, anything else as a console shows it.

@@ -180,6 +180,20 @@ pub(super) static KEYS: &[Key] = &[
         about: "Keep the address of your own browser in the file `cdp-url` of the state directory.",
     },
     Key {
+        name: SITES_ALLOW,
+        env: Some("BOWLINE_SITES_ALLOW"),
+        kind: Kind::Words,
+        value: "",
+        about: "Sites that may be used, such as https://example.com or *.example.com; all if none are named.",
+    },
+    Key {
+        name: SITES_DENY,
+        env: Some("BOWLINE_SITES_DENY"),
+        kind: Kind::Words,
+        value: "",
+        about: "Sites that must not be used.",
+    },
+    Key {
         name: "restart.max_quick_deaths",
         env: Some("BOWLINE_RESTART_MAX_QUICK_DEATHS"),
         kind: Kind::Count { min: 1, max: 1000 },
@@ -333,6 +347,13 @@ pub(super) static KEYS: &[Key] = &[
         value: "2000",
         about: "Requests of the REST API that one client may send in a second.",
     },
+    Key {
+        name: "api.debug_http",
+        env: Some("BOWLINE_API_DEBUG_HTTP"),
+        kind: Kind::Switch,
+        value: "false",
+        about: "Also take browser actions as plain HTTP, for trying them out: /command and /execute.",
+    },
 ];
 
 /// The keys of a `[browsers.NAME]` table.
@@ -394,6 +415,20 @@ pub(super) static BROWSER_KEYS: &[Key] = &[
         about: "Remember what its tabs log and fetch.",
     },
     Key {
+        name: SITES_ALLOW,
+        env: None,
+        kind: Kind::Words,
+        value: "*.example.com",
+        about: "Sites that may be used in it, instead of those for all.",
+    },
+    Key {
+        name: SITES_DENY,
+        env: None,
+        kind: Kind::Words,
+        value: "bank.example.com",
+        about: "Sites that must not be used in it.",
+    },
+    Key {
         name: CLIENT_MODE,
         env: None,
         kind: Kind::ClientMode,
@@ -409,12 +444,20 @@ pub(super) const ATTACH: &str = "attach";
 pub(super) const PORT: &str = "port";
 const RECORDER: &str = "recorder.enabled";
 const CLIENT_MODE: &str = "client_mode";
+const SITES_ALLOW: &str = "sites.allow";
+const SITES_DENY: &str = "sites.deny";
 /// The keys that an attached browser may have.
-pub(super) const OF_ATTACHED: &[&str] = &[ATTACH, PORT, RECORDER, CLIENT_MODE];
+pub(super) const OF_ATTACHED: &[&str] = &[ATTACH, PORT, RECORDER, CLIENT_MODE, SITES_ALLOW, SITES_DENY];
 
 /// Variables that begin with `BOWLINE_` and are read by other parts.
-pub(super) const FOREIGN_VARIABLES: &[&str] =
-    &["BOWLINE_CONFIG", "BOWLINE_STATE_DIR", "BOWLINE_DATA_DIR", "BOWLINE_RUNTIME_DIR", "BOWLINE_CLIENT"];
+pub(super) const FOREIGN_VARIABLES: &[&str] = &[
+    "BOWLINE_CONFIG",
+    "BOWLINE_STATE_DIR",
+    "BOWLINE_DATA_DIR",
+    "BOWLINE_RUNTIME_DIR",
+    "BOWLINE_CLIENT",
+    "BOWLINE_SESSION",
+];
 
 pub(super) fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)

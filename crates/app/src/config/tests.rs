@@ -72,6 +72,7 @@ fn defaults_are_the_documented_ones() {
         client_mode: ClientMode::MultiClient,
         extension_ids: Vec::new(),
         write_cdp_url: true,
+        sites: Origins::default(),
         max_quick_deaths: 5,
         cooldown: Duration::from_secs(60),
         recorder: RecorderConfig {
@@ -98,6 +99,7 @@ fn defaults_are_the_documented_ones() {
             max_idle: Duration::from_secs(24 * 3600),
         },
         rate_limit: 2000,
+        debug_http: false,
         browsers: BTreeMap::new(),
     };
     assert_eq!(defaults(), expected);
@@ -149,6 +151,9 @@ fn every_key_can_be_set_in_the_file() {
         [extension]
         ids = ["abcdefghijklmnopabcdefghijklmnop"]
         write_cdp_url = false
+        [sites]
+        allow = ["*.example.com"]
+        deny = ["bank.example.com"]
         [restart]
         max_quick_deaths = 0x0a
         cooldown = "1h"
@@ -177,6 +182,7 @@ fn every_key_can_be_set_in_the_file() {
         max_idle = "0s"
         [api]
         rate_limit = 7
+        debug_http = true
         "#,
     );
     let expected = Config {
@@ -199,6 +205,7 @@ fn every_key_can_be_set_in_the_file() {
         client_mode: ClientMode::SingleActive,
         extension_ids: vec!["abcdefghijklmnopabcdefghijklmnop".to_owned()],
         write_cdp_url: false,
+        sites: Origins { allow: vec!["*.example.com".to_owned()], deny: vec!["bank.example.com".to_owned()] },
         max_quick_deaths: 10,
         cooldown: Duration::from_secs(3600),
         recorder: RecorderConfig {
@@ -225,6 +232,7 @@ fn every_key_can_be_set_in_the_file() {
             max_idle: Duration::ZERO,
         },
         rate_limit: 7,
+        debug_http: true,
         browsers: BTreeMap::new(),
     };
     assert_eq!(config, expected);
@@ -278,6 +286,8 @@ fn rows_show_every_key_as_toml_with_its_origin() {
             "cdp.client_mode = \"multi-client\" [default]",
             "extension.ids = [] [default]",
             "extension.write_cdp_url = true [default]",
+            "sites.allow = [] [default]",
+            "sites.deny = [] [default]",
             "restart.max_quick_deaths = 5 [default]",
             "restart.cooldown = \"1m\" [default]",
             "recorder.enabled = true [default]",
@@ -300,6 +310,7 @@ fn rows_show_every_key_as_toml_with_its_origin() {
             "connections.reconnect_backoff = \"1s\" [default]",
             "connections.max_idle = \"24h\" [default]",
             "api.rate_limit = 2000 [default]",
+            "api.debug_http = false [default]",
             "browsers.a.browser = \"x\" [file config.toml:6]",
             "browsers.a.port = 1 [file config.toml:5]",
             "browsers.b = {} [file config.toml:3]",

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::machine::Machine;
 use super::node::{Context, Lifecycle, NodeId, Phase, is_remembered};
 use super::page::domain_of;
-use super::policy::origin;
 use super::session::Session;
+use bowline_wire::origins::origin;
 
 /// Requests to other sites whose answers are still to come.
 const MOST_FOREIGN: usize = 1000;

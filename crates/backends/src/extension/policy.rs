@@ -1,5 +1,6 @@
 //! What the person lets agents do in their browser. A refusal says which rule it was and how to change it.
 
+use bowline_wire::origins::{fits, is_plain, origin};
 use bowline_wire::relay::Policy;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -60,73 +61,10 @@ pub(super) fn refused_address(policy: &Policy, url: &str) -> Option<String> {
     None
 }
 
-/// Whether an address is written as the browser itself would, so that its site can be read off it.
-fn is_plain(url: &str) -> bool {
-    let Some((scheme, rest)) = url.split_once("://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !authority.ends_with(']') => (host, port),
-        _ => (authority, ""),
-    };
-    let is_bracketed = host.starts_with('[')
-        && host.ends_with(']')
-        && host[1..host.len() - 1].bytes().all(|c| c.is_ascii_hexdigit() || matches!(c, b':' | b'.'));
-    let is_name = !host.is_empty()
-        && host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'.' | b'_'));
-    let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
-    let is_number = last.bytes().all(|c| c.is_ascii_digit()) || last.to_ascii_lowercase().starts_with("0x");
-    let is_address = host.parse::<std::net::Ipv4Addr>().is_ok();
-    matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https")
-        && port.bytes().all(|c| c.is_ascii_digit())
-        && (is_bracketed || (is_name && (is_address || !is_number)))
-}
-
 fn told(what: &str, switch: &str) -> String {
     format!(
         "Refused by policy: {what}. The person can change it in the Bowline extension's popup ({switch})."
     )
-}
-
-pub(super) fn origin(url: &str) -> &str {
-    match url.find("://") {
-        Some(at) => {
-            let end = url[at + 3..].find(['/', '?', '#']).map_or(url.len(), |end| at + 3 + end);
-            &url[..end]
-        }
-        None => url.split(':').next().unwrap_or(url),
-    }
-}
-
-/// Whether an address is of an origin such as `https://*.example.com`, `*.example.com` or `example.com:8080`.
-fn fits(rule: &str, url: &str) -> bool {
-    let rule = rule.trim().trim_end_matches('/').to_ascii_lowercase();
-    let origin = origin(url).to_ascii_lowercase();
-    let (scheme, authority) = origin.split_once("://").unwrap_or(("", &origin));
-    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let rule = match rule.split_once("://") {
-        Some((wanted, rest)) if wanted == scheme => rest,
-        Some(_) => return false,
-        None => &rule,
-    };
-    let split = |text: &str| match text.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|c| c.is_ascii_digit()) => {
-            (host.to_owned(), Some(port.to_owned()))
-        }
-        _ => (text.to_owned(), None),
-    };
-    let ((wanted, wanted_port), (host, port)) = (split(rule), split(authority));
-    let default =
-        |port: Option<String>| port.unwrap_or_else(|| if scheme == "http" { "80" } else { "443" }.to_owned());
-    if let Some(wanted_port) = wanted_port
-        && wanted_port != default(port)
-    {
-        return false;
-    }
-    let host = host.trim_end_matches('.');
-    match wanted.strip_prefix("*.") {
-        Some(domain) => host == domain || host.ends_with(&format!(".{domain}")),
-        None => wanted == "*" || host == wanted,
-    }
 }
 
 /// The parameters of a command that rules look into, as they were understood: what cannot be read is not sent, and
@@ -356,26 +294,6 @@ mod tests {
         let mut policy = Policy::default();
         change(&mut policy);
         policy
-    }
-
-    #[test]
-    fn origins_are_compared_by_scheme_host_and_port() {
-        for (rule, url, expected) in [
-            ("https://example.com", "https://example.com/a", true),
-            ("https://example.com", "http://example.com/a", false),
-            ("https://example.com", "https://example.com.evil.test/", false),
-            ("*.example.com", "https://a.example.com/", true),
-            ("*.example.com", "http://example.com/", true),
-            ("*.example.com", "http://notexample.com/", false),
-            ("example.com:8080", "http://example.com:8080/", true),
-            ("example.com:8080", "http://example.com/", false),
-            ("example.com:443", "https://example.com/", true),
-            ("example.com", "https://user:pass@example.com/", true),
-            ("example.com", "https://example.com@evil.test/", false),
-            ("example.com", "https://EXAMPLE.com./", true),
-        ] {
-            assert_eq!(fits(rule, url), expected, "{rule} {url}");
-        }
     }
 
     #[test]

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::machine::Machine;
 use super::node::{NodeId, Phase};
-use super::policy::origin;
 use super::session::{Promised, SessionKey};
 use super::wishes::{Rule, rule};
+use bowline_wire::origins::origin;
 
 impl Machine {
     /// A tab without debugger went somewhere, as far as the browser's own tab list tells.

@@ -168,15 +168,7 @@ pub(super) async fn har(control: &Control, scope: Scope, query: HarQuery) -> Ans
         let store = hub.recorder().store();
         let (mut pages, mut requests) = (Vec::new(), Vec::new());
         for tab in scope.keys(&store).into_iter().filter_map(|key| store.tab(key)) {
-            pages.extend(tab.pages.iter().map(|page| har::Page {
-                id: format!("page_{}_{}", tab.key.0, page.navigation),
-                title: if page.title.is_empty() { page.url.clone() } else { page.title.clone() },
-                started: page.started,
-                on_content_load: page.content_loaded,
-                on_load: page.loaded,
-                navigation: page.navigation,
-                tab: tab.target.to_string(),
-            }));
+            pages.extend(har::pages_of(tab));
             requests.extend(tab.network.iter().cloned());
         }
         (pages, requests)

@@ -15,7 +15,7 @@ use super::model::{Kept, TabStatus};
 use crate::failure::Failure;
 
 /// The word for the tab that was opened last.
-const CURRENT: &str = "current";
+pub(super) const CURRENT: &str = "current";
 /// A longer number may be the beginning of an id.
 const INDEX_DIGITS: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -178,6 +178,7 @@ impl Attendant {
 
     /// The connection is over, and every tab with it.
     fn end(mut self, reason: &str) {
+        self.recorder.dialogs().ended(&self.browser);
         let sessions = std::mem::take(&mut self.sessions);
         for watched in sessions.values().filter(|watched| watched.is_tab) {
             self.close_tab(watched.tab, reason);

@@ -148,6 +148,19 @@ pub(super) struct PageEvent {
     pub(super) timestamp: f64,
 }
 
+/// `Fetch.requestPaused`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RequestPaused {
+    pub(super) request_id: String,
+    pub(super) request: PausedRequest,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PausedRequest {
+    pub(super) url: String,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct DialogOpening {
     #[serde(default)]

@@ -31,6 +31,20 @@ pub struct Page {
     pub tab: String,
 }
 
+/// The pages that a tab has shown.
+pub fn pages_of(tab: &super::store::Tab) -> Vec<Page> {
+    let page = |page: &super::store::PageMark| Page {
+        id: format!("page_{}_{}", tab.key.0, page.navigation),
+        title: if page.title.is_empty() { page.url.clone() } else { page.title.clone() },
+        started: page.started,
+        on_content_load: page.content_loaded,
+        on_load: page.loaded,
+        navigation: page.navigation,
+        tab: tab.target.to_string(),
+    };
+    tab.pages.iter().map(page).collect()
+}
+
 /// `version` is ours, `browser` the browser's product, such as `Chrome/140.0.0.0`.
 pub fn har(pages: &[Page], requests: &[NetworkRecord], version: &str, browser: Option<&str>) -> Value {
     let page_ids: HashMap<(&str, u32), &str> =

@@ -200,6 +200,14 @@ pub struct NetworkRecord {
     pub historical: Option<bool>,
 }
 
+impl NetworkRecord {
+    /// Whether more of it is to come; streams that stay open do not count.
+    pub fn is_under_way(&self) -> bool {
+        let is_stream = matches!(self.resource_type.as_str(), "WebSocket" | "EventSource");
+        !is_stream && matches!(self.state, RequestState::Pending | RequestState::Receiving)
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestState {

@@ -423,6 +423,8 @@ impl Table {
     /// A client has gone. Returns its root, to be detached at the browser, and what others may now send.
     pub(super) fn leave(&mut self, id: ClientId) -> (Option<SessionId>, Vec<Outgoing>) {
         let Some(client) = self.clients.remove(&id) else { return (None, Vec::new()) };
+        // Whoever still listens learns that nothing more will come.
+        client.outbox.close(CloseReason::normal("left"));
         let mut released = Vec::new();
         let releases = &mut self.releases;
         self.sessions.retain(|session_id, session| {

@@ -92,10 +92,15 @@ impl Place {
         })
     }
 
+    /// Where the hub keeps what is meant, by the browser's name alone.
+    pub(crate) fn named(&self) -> Scope {
+        Scope { browser: self.browser.clone(), tab: self.tab.clone() }
+    }
+
     /// Where the hub keeps what is meant. A browser that it does not know yet is made known to it.
     pub(crate) async fn scope(&self, api: &Api<'_>) -> Result<Scope, Failure> {
         let Some(address) = &self.address else {
-            return Ok(Scope { browser: self.browser.clone(), tab: self.tab.clone() });
+            return Ok(self.named());
         };
         let browser = match reach(api, address).await {
             Ok(browser) => browser,

@@ -25,6 +25,7 @@ fn named_browsers_are_read_with_all_their_keys() {
         "#,
     );
     let work = BrowserConfig {
+        sites: None,
         browser: Some("chrome".to_owned()),
         profile: Some("work".to_owned()),
         headless: Some(false),

@@ -1,5 +1,7 @@
 //! What happens in a target: console, navigation, requests and dialogs.
 
+use std::time::Duration;
+
 use std::collections::BTreeMap;
 
 use bowline_wire::SessionId;
@@ -12,7 +14,7 @@ use super::{Alarm, Attendant, Pending};
 use crate::recorder::console::{self, Place};
 use crate::recorder::events::{
     ConsoleApiCalled, ContextCreated, ContextDestroyed, DialogOpening, EntryAdded, ExceptionThrown,
-    FrameNavigated, PageEvent,
+    FrameNavigated, PageEvent, RequestPaused,
 };
 use crate::recorder::network::Sender;
 use crate::recorder::now;
@@ -61,11 +63,15 @@ impl Attendant {
             "Page.domContentEventFired" | "Page.loadEventFired" => {
                 self.with(params, |this, event: PageEvent| this.page_event(session, method, event.timestamp));
             }
+            "Fetch.requestPaused" => {
+                self.with(params, |this, event: RequestPaused| this.paused(session, &event))
+            }
             "Page.javascriptDialogOpening" => self.with(params, |this, event| this.opened(session, event)),
             "Page.javascriptDialogClosed" => {
                 if let Some(watched) = self.sessions.get_mut(session) {
                     watched.dialog = None;
                 }
+                self.tell_dialog(session, None);
             }
             cdp::TARGET_CRASHED => self.add(session, 0, |place| {
                 place.record(now(), Level::Error, Source::Crash, "the page crashed".to_owned())
@@ -243,7 +249,23 @@ impl Attendant {
         self.requests.event(&mut store, &from, method, params);
     }
 
+    /// Makes it known that a dialog of this session's tab has opened, or is over.
+    pub(super) fn tell_dialog(&self, session: &SessionId, dialog: Option<&DialogOpening>) {
+        let target = self
+            .sessions
+            .get(session)
+            .and_then(|watched| self.recorder.store().tab(watched.tab).map(|tab| tab.target.clone()));
+        let Some(target) = target else { return };
+        match dialog {
+            Some(dialog) => {
+                self.recorder.dialogs().opened(&self.browser, &target, &dialog.kind, &dialog.message);
+            }
+            None => self.recorder.dialogs().closed(&self.browser, &target),
+        }
+    }
+
     pub(super) fn opened(&mut self, session: &SessionId, event: DialogOpening) {
+        self.tell_dialog(session, Some(&event));
         let Some(timeout) = self.dialog_timeout else { return };
         let number = self.last_alarm + 1;
         if let Some(watched) = self.sessions.get_mut(session) {
@@ -252,8 +274,39 @@ impl Attendant {
         }
     }
 
+    /// A document is about to be fetched: only from sites that may be used.
+    fn paused(&mut self, session: &SessionId, event: &RequestPaused) {
+        let refusal =
+            self.recorder.origins(&self.browser).and_then(|origins| origins.refusal(&event.request.url));
+        let Some(refusal) = refusal else {
+            return self.post(
+                Some(session),
+                "Fetch.continueRequest",
+                json!({"requestId": event.request_id}),
+                None,
+            );
+        };
+        let failed = json!({"requestId": event.request_id, "errorReason": "BlockedByClient"});
+        self.post(Some(session), "Fetch.failRequest", failed, None);
+        tracing::info!(browser = self.browser, %refusal, "a document was not fetched");
+        self.add(session, 0, |place| {
+            place.record(now(), Level::Error, Source::Log, format!("Refused by policy: {refusal}"))
+        });
+    }
+
+    /// How much longer a dialog is left to whoever works with its tab.
+    fn care_for(&self, session: &SessionId, number: u64) -> Option<Duration> {
+        let watched = self.sessions.get(session)?;
+        watched.dialog.as_ref().filter(|(open, _)| *open == number)?;
+        let target = self.recorder.store().tab(watched.tab)?.target.clone();
+        self.recorder.dialogs().remaining(&self.browser, &target)
+    }
+
     /// Nobody has answered a dialog for long enough; the page would hang for ever.
     pub(super) fn dismiss(&mut self, session: &SessionId, number: u64) {
+        if let Some(rest) = self.care_for(session, number) {
+            return self.alarm(rest, Alarm::Dialog(session.clone(), number));
+        }
         let Some(watched) = self.sessions.get_mut(session) else { return };
         let Some((_, dialog)) = watched.dialog.take_if(|(open, _)| *open == number) else { return };
         let seconds = self.dialog_timeout.unwrap_or_default().as_secs_f64();

@@ -74,6 +74,11 @@ impl Attendant {
         self.sessions.insert(session.clone(), watched);
         if has_page {
             self.post(Some(&session), "Page.enable", json!({}), None);
+            if self.recorder.origins(&self.browser).is_some() {
+                let documents =
+                    json!([{"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}]);
+                self.post(Some(&session), "Fetch.enable", json!({ "patterns": documents }), None);
+            }
         }
         self.post(Some(&session), "Target.setAutoAttach", auto_attach(&BELOW), None);
         self.post(Some(&session), "Runtime.enable", json!({}), None);
@@ -150,6 +155,7 @@ impl Attendant {
 
     pub(super) fn detached(&mut self, session: &SessionId) {
         self.guards.retain(|(_, guard)| guard != session);
+        self.tell_dialog(session, None);
         let Some(watched) = self.sessions.remove(session) else { return };
         if watched.is_tab {
             self.close_tab(watched.tab, "the tab was closed");

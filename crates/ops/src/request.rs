@@ -1,0 +1,448 @@
+//! From a door's request to an op that runs: who asks, which tab is meant, how long it may take.
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bowline_hub::{Browser, Hub};
+use bowline_wire::TargetId;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agent, AgentName, Presence, Stay};
+use crate::driver::{Connection, Page};
+use crate::error::{Code, OpError};
+use crate::lease::Leases;
+use crate::output::Output;
+use crate::registry::{self, Access};
+use crate::tab::{self, Tab, TabNumbers};
+
+/// How ops behave unless a request says otherwise.
+#[derive(Clone)]
+pub struct Settings {
+    /// For acting on an element.
+    pub action_timeout: Duration,
+    /// For a page to load.
+    pub navigation_timeout: Duration,
+    /// A lease ends after so long without an act.
+    pub lease_idle: Duration,
+    /// Files that agents name without a directory go here, and they may write nowhere else unless told so.
+    pub files: PathBuf,
+    /// The browsers of this machine, as a list of `{name, path, ...}`.
+    pub installed: Arc<dyn Fn() -> Value + Send + Sync>,
+    /// Text for models is cut here unless `max_chars` says otherwise.
+    pub max_chars: usize,
+    /// Where `execute` looks for Playwright first: its package, or a directory that has it in `node_modules`.
+    pub playwright: Option<PathBuf>,
+}
+
+/// Characters of an error's message.
+const LONGEST_ERROR: usize = 4_000;
+
+/// What is told of long work: how far it is, of how much, and in words.
+pub type Progress = Arc<dyn Fn(f64, Option<f64>, &str) + Send + Sync>;
+
+pub struct Request {
+    pub agent: Arc<Agent>,
+    /// The op's name, or that of its tool.
+    pub op: String,
+    pub input: Map<String, Value>,
+    /// Which browser; its own `browser` in `input` wins.
+    pub browser: Option<String>,
+    /// Which tab; its own `tab` in `input` wins.
+    pub tab: Option<String>,
+    pub cancel: CancellationToken,
+    pub progress: Option<Progress>,
+}
+
+/// All that ops need to know, and what they remember between requests.
+#[derive(Clone)]
+pub struct Ops(Arc<Shared>);
+
+struct Shared {
+    hub: Arc<Hub>,
+    settings: Settings,
+    agents: Mutex<HashMap<AgentName, Arc<Agent>>>,
+    leases: Leases,
+    numbers: TabNumbers,
+}
+
+impl Ops {
+    pub fn new(hub: Arc<Hub>, settings: Settings) -> Self {
+        let leases = Leases::new(settings.lease_idle);
+        Self(Arc::new(Shared {
+            hub,
+            settings,
+            agents: Mutex::default(),
+            leases,
+            numbers: TabNumbers::default(),
+        }))
+    }
+
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.0.hub
+    }
+
+    /// The agent of this name; a new one if nobody was called so lately.
+    pub fn agent(&self, name: &AgentName, stay: Stay) -> Arc<Agent> {
+        let mut agents = self.agents();
+        agents.retain(|_, agent| !agent.has_left());
+        let agent = agents.entry(name.clone()).or_insert_with(|| Arc::new(Agent::new(name.clone(), stay)));
+        agent.heard();
+        agent.clone()
+    }
+
+    /// The current tab of an agent that is known.
+    pub fn current(&self, name: &AgentName, browser: &str) -> Option<TargetId> {
+        self.agents().get(name).and_then(|agent| agent.current(browser))
+    }
+
+    /// An agent that is there as long as what is returned.
+    pub fn arrive(&self, name: &AgentName) -> (Arc<Agent>, Presence) {
+        let agent = self.agent(name, Stay::Connected);
+        let presence = Presence::new(agent.clone());
+        (agent, presence)
+    }
+
+    /// Lets go of agents that have left. To be called now and then.
+    pub fn sweep(&self) {
+        let gone: Vec<Arc<Agent>> = {
+            let mut agents = self.agents();
+            let gone = agents.values().filter(|agent| agent.has_left()).cloned().collect();
+            agents.retain(|_, agent| !agent.has_left());
+            gone
+        };
+        // Their connections to browsers end here, outside the lock.
+        drop(gone);
+    }
+
+    /// A tab's short name.
+    pub fn name_of_tab(&self, browser: &str, target: &TargetId) -> String {
+        self.0.numbers.of(browser, target)
+    }
+
+    /// Runs an op.
+    pub async fn call(&self, request: Request) -> Result<Output, OpError> {
+        let Some(op) = registry::find(&request.op) else {
+            let hint = "GET /api/ops lists them; `bowline ops` too";
+            return Err(OpError::new(Code::NoSuchOp, format!("there is no op `{}`", request.op), hint));
+        };
+        request.agent.heard();
+        let mut input = request.input;
+        let browser = take_text(op.name, &mut input, "browser")?.or(request.browser);
+        let has_tab_of_its_own = (op.fields)().iter().any(|field| field.name == "tab");
+        let tab = if has_tab_of_its_own { None } else { take_text(op.name, &mut input, "tab")? };
+        let timeout = take_number(op.name, &mut input, "timeout")?.map(Duration::from_millis);
+        let has_limit_of_its_own = (op.fields)().iter().any(|field| field.name == "max_chars");
+        let max_chars = match has_limit_of_its_own {
+            true => input.get("max_chars").and_then(Value::as_u64),
+            false => take_number(op.name, &mut input, "max_chars")?,
+        };
+        let max_chars = max_chars.map_or(self.0.settings.max_chars, |max| max as usize);
+        let call = Call {
+            ops: self.clone(),
+            agent: request.agent,
+            access: op.access,
+            browser_name: browser,
+            tab_word: tab.or(request.tab).filter(|word| word != "current"),
+            timeout,
+            max_chars,
+            begun: Instant::now(),
+            progress: request.progress,
+        };
+        let cancelled = OpError::new(Code::Cancelled, format!("{} was cancelled", op.name), "");
+        let mut output = tokio::select! {
+            // Work that is done is not called off.
+            biased;
+            output = (op.run)(&call, input) => output.map_err(short)?,
+            () = request.cancel.cancelled() => return Err(cancelled),
+        };
+        cut(&mut output.text, call.max_chars);
+        Ok(output)
+    }
+
+    fn agents(&self) -> MutexGuard<'_, HashMap<AgentName, Arc<Agent>>> {
+        self.0.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn take_text(op: &str, input: &mut Map<String, Value>, name: &str) -> Result<Option<String>, OpError> {
+    match input.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(Value::Number(number)) if name == "tab" => Ok(Some(number.to_string())),
+        Some(other) => {
+            let message = format!("{op}: `{name}`: expected a text, not {other}");
+            Err(OpError::bad_input(message, format!("`{name}` chooses a {name} by name")))
+        }
+    }
+}
+
+fn take_number(op: &str, input: &mut Map<String, Value>, name: &str) -> Result<Option<u64>, OpError> {
+    match input.remove(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Number(number)) if number.as_u64().is_some() => Ok(number.as_u64()),
+        Some(other) => {
+            let message = format!("{op}: `{name}`: expected a whole number, not {other}");
+            Err(OpError::bad_input(message, "give milliseconds for `timeout`, characters for `max_chars`"))
+        }
+    }
+}
+
+/// What a page threw may be of any length.
+fn short(mut error: OpError) -> OpError {
+    cut(&mut error.message, LONGEST_ERROR);
+    cut(&mut error.hint, LONGEST_ERROR);
+    error
+}
+
+/// Cuts a text, and says so in it.
+pub(crate) fn cut(text: &mut String, max: usize) {
+    if text.len() <= max {
+        return;
+    }
+    let total = text.chars().count();
+    if total <= max {
+        return;
+    }
+    let end = text.char_indices().nth(max).map_or(text.len(), |(at, _)| at);
+    text.truncate(end);
+    text.push_str(&format!("\n[cut: {max} of {total} characters; ask for more with max_chars]"));
+}
+
+/// Where a path really leads, however much of it is there already: a link must not lead out of where an agent may be.
+pub(crate) fn real_path(path: &Path) -> PathBuf {
+    for there in path.ancestors() {
+        if let Ok(real) = there.canonicalize() {
+            return path.strip_prefix(there).map_or(real.clone(), |rest| {
+                if rest.as_os_str().is_empty() { real } else { real.join(rest) }
+            });
+        }
+    }
+    path.to_owned()
+}
+
+/// `a/b/../c` as `a/c`: what is left out of a path must not lead out of it.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                whole.pop();
+            }
+            Component::CurDir => {}
+            part => whole.push(part),
+        }
+    }
+    whole
+}
+
+/// A request under way.
+pub(crate) struct Call {
+    pub(crate) ops: Ops,
+    pub(crate) agent: Arc<Agent>,
+    access: Access,
+    browser_name: Option<String>,
+    tab_word: Option<String>,
+    timeout: Option<Duration>,
+    pub(crate) max_chars: usize,
+    begun: Instant,
+    progress: Option<Progress>,
+}
+
+impl Call {
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.ops.0.hub
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.ops.0.settings
+    }
+
+    pub(crate) fn leases(&self) -> &Leases {
+        &self.ops.0.leases
+    }
+
+    pub(crate) fn numbers(&self) -> &TabNumbers {
+        &self.ops.0.numbers
+    }
+
+    /// Says what is being done, to whoever wants to know.
+    pub(crate) fn tell(&self, what: &str) {
+        if let Some(progress) = &self.progress {
+            progress(self.begun.elapsed().as_secs_f64(), None, what);
+        }
+    }
+
+    /// When an act must be done.
+    pub(crate) fn action_deadline(&self) -> Instant {
+        self.begun + self.timeout.unwrap_or(self.settings().action_timeout)
+    }
+
+    pub(crate) fn navigation_deadline(&self) -> Instant {
+        self.begun + self.timeout.unwrap_or(self.settings().navigation_timeout)
+    }
+
+    /// When something with a patience of its own must be done.
+    pub(crate) fn deadline_or(&self, patience: Duration) -> Instant {
+        self.begun + self.timeout.unwrap_or(patience)
+    }
+
+    pub(crate) fn browser(&self) -> Result<Arc<Browser>, OpError> {
+        let name = self.browser_name.as_deref().unwrap_or(bowline_hub::registry::DEFAULT);
+        self.hub().browser(name).map_err(|_| {
+            let known: Vec<String> =
+                self.hub().browsers().iter().map(|browser| browser.name().to_owned()).collect();
+            let message = format!("there is no browser named `{name}`");
+            OpError::new(Code::NoSuchBrowser, message, format!("there are: {}", known.join(", ")))
+        })
+    }
+
+    /// A file that the agent names. What is not whole begins at its own directory, or at the hub's.
+    pub(crate) fn path(&self, field: &str, text: &str) -> Result<PathBuf, OpError> {
+        let files = &self.settings().files;
+        let path = match Path::new(text) {
+            path if path.is_absolute() => path.to_owned(),
+            path => self.agent.base().unwrap_or_else(|| files.clone()).join(path),
+        };
+        let path = real_path(&without_dots(&path));
+        let is_within = path.starts_with(real_path(files)) || self.agent.may_name(&path);
+        if text.trim().is_empty() || !is_within {
+            let message =
+                format!("`{field}`: {} is outside of the directories that you may use", path.display());
+            let hint =
+                format!("name a file below {}", self.agent.base().unwrap_or_else(|| files.clone()).display());
+            return Err(OpError::new(Code::Refused, message, hint));
+        }
+        Ok(path)
+    }
+
+    /// Whether an address may be gone to; otherwise who forbids it.
+    pub(crate) fn permit(&self, url: &str) -> Result<(), OpError> {
+        let browser = self.browser()?;
+        let inner = url.trim().trim_start_matches("view-source:");
+        let is_file = inner.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"));
+        if is_file && self.agent.is_confined() {
+            let message = "refused by policy: pages of files are closed to you";
+            return Err(OpError::new(Code::Refused, message, "serve the files over http, or ask the person"));
+        }
+        let refusal = self.hub().recorder().origins(browser.name()).and_then(|origins| origins.refusal(url));
+        match refusal {
+            None => Ok(()),
+            Some(refusal) => {
+                let hint = "use another site, or ask the person to change allow_origins and deny_origins";
+                Err(OpError::new(Code::Refused, format!("refused by policy: {refusal}"), hint))
+            }
+        }
+    }
+
+    /// The agent's own connection to the browser, which is started if it does not run.
+    pub(crate) async fn connection(&self) -> Result<(Arc<Browser>, Arc<Connection>), OpError> {
+        let browser = self.browser()?;
+        if let Some(connection) = self.agent.connection(browser.name()) {
+            return Ok((browser, connection));
+        }
+        if browser.snapshot().place().is_none() {
+            self.tell(&format!("starting browser {}", browser.name()));
+        }
+        let connection = Connection::open(&browser, &self.agent).await?;
+        let connection = self.agent.keep(browser.name(), connection);
+        Ok((browser, connection))
+    }
+
+    /// The tab that is meant, for looking at it.
+    pub(crate) async fn tab(&self) -> Result<Tab, OpError> {
+        let (browser, connection) = self.connection().await?;
+        tab::choose(self, &browser, connection, self.tab_word.as_deref()).await
+    }
+
+    /// The tab to go somewhere in: the one that is meant, or a new one of the agent's own.
+    pub(crate) async fn tab_to_go(&self, is_new: bool) -> Result<Tab, OpError> {
+        let (browser, connection) = self.connection().await?;
+        let name = browser.name().to_owned();
+        if !is_new && self.tab_word.is_some() {
+            return self.tab().await;
+        }
+        if !is_new && let Some(current) = self.agent.current(&name) {
+            let tabs = connection.tabs().await?;
+            if tabs.iter().any(|tab| tab.target == current) {
+                return Ok(Tab { browser: name, target: current, connection });
+            }
+        }
+        // A blank tab that nobody uses will do; a browser begins with one.
+        let tabs = connection.tabs().await?;
+        let blank = tabs.iter().find(|tab| {
+            !is_new && tab.url == "about:blank" && self.leases().take(&name, &tab.target, &self.agent).is_ok()
+        });
+        let target = match blank {
+            Some(tab) => tab.target.clone(),
+            None => loop {
+                let target = connection.driver.create("about:blank").await?;
+                // Another agent that looked for a blank tab just now may have taken it.
+                if self.leases().take(&name, &target, &self.agent).is_ok() {
+                    break target;
+                }
+            },
+        };
+        self.agent.set_current(&name, Some(target.clone()));
+        Ok(Tab { browser: name, target, connection })
+    }
+
+    /// The page of the tab that is meant; leased to the agent if the op acts.
+    pub(crate) async fn page(&self) -> Result<Arc<Page>, OpError> {
+        let tab = self.tab().await?;
+        self.page_of(&tab).await
+    }
+
+    pub(crate) async fn page_of(&self, tab: &Tab) -> Result<Arc<Page>, OpError> {
+        if self.access != Access::Read {
+            self.lease(&tab.browser, &tab.target)?;
+        }
+        tab.connection.page(&tab.target).await
+    }
+
+    /// Takes a tab for the agent, or says whose it is.
+    pub(crate) fn lease(&self, browser: &str, target: &TargetId) -> Result<(), OpError> {
+        let taken = self.leases().take(browser, target, &self.agent).map_err(|owner| {
+            let tab = self.numbers().of(browser, target);
+            let message = format!("{tab} is used by another agent, `{owner}`");
+            let hint = format!(
+                "work in a tab of your own (tabs, action `new`), or take it over (tabs, action `take`, tab `{tab}`)"
+            );
+            OpError::new(Code::TabLocked, message, hint).with("owner", Value::String(owner.to_string()))
+        });
+        if taken.is_ok() {
+            // Its dialogs are the agent's to answer, as long as the tab is its own.
+            self.hub().recorder().dialogs().care_for(browser, target, self.settings().lease_idle);
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Stay;
+
+    #[test]
+    fn paths_do_not_lead_out() {
+        assert_eq!(without_dots(Path::new("/a/b/../../../etc/./x")), PathBuf::from("/etc/x"));
+        let agent = Agent::new(AgentName::new("a"), Stay::Connected);
+        assert!(agent.may_name(Path::new("/etc/passwd")), "nobody has confined it");
+        agent.confine(vec![PathBuf::from("/work/here")]);
+        assert!(
+            agent.may_name(Path::new("/work/here/a.png"))
+                && !agent.may_name(Path::new("/work/hereafter/a.png"))
+        );
+        assert!(!agent.may_name(&without_dots(Path::new("/work/here/../secret"))));
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let mut text = "äöü".repeat(4);
+        cut(&mut text, 5);
+        assert!(text.starts_with("äöüäö\n[cut: 5 of 12"), "{text}");
+    }
+}
