@@ -59,8 +59,15 @@ pub(super) async fn attend(desk: Arc<Desk>, socket: Socket, browser: Option<Stri
     let name = format!("agent-{}", random_name::<4>());
     let visitor =
         Visitor::arrive(&desk, Arrival { name: &name, browser: browser.clone(), is_connected: true });
-    let mut desk_of_one =
-        Connection { desk: desk.clone(), visitor, browser, out, under_way: Arc::default(), events: None };
+    let mut desk_of_one = Connection {
+        desk: desk.clone(),
+        visitor,
+        browser,
+        out,
+        under_way: Arc::default(),
+        acks: false,
+        events: None,
+    };
     let shutdown = desk.hub().shutdown_token();
     let end = tokio::select! {
         end = read(&mut stream, &mut desk_of_one) => end,
@@ -134,6 +141,8 @@ struct Connection {
     browser: Option<String>,
     out: mpsc::Sender<Text>,
     under_way: Arc<Mutex<HashSet<String>>>,
+    /// Whether it wants to know that something is begun.
+    acks: bool,
     /// While it is told of events.
     events: Option<DropGuard>,
 }
@@ -177,6 +186,7 @@ impl Connection {
             let arrival = Arrival { name, browser: self.browser.clone(), is_connected: true };
             self.visitor = Visitor::arrive(&self.desk, arrival);
         }
+        self.acks = input.get("acks") == Some(&Value::Bool(true));
         if let Some(roots) = input.get("roots") {
             let roots: Vec<PathBuf> = serde_json::from_value(roots.clone()).map_err(|error| {
                 Problem::new("bad_input", format!("`roots`: {error}"), "give a list of directories")
@@ -259,6 +269,10 @@ impl Connection {
                 .say(&answer(id, Err(Problem::new("too_many", message, "wait for some of them"))))
                 .await;
         }
+        if self.acks {
+            // On its way before anything is done, so that who loses the connection without it may ask again.
+            self.say(&format!("{{\"id\":{id},\"begun\":true}}").into()).await;
+        }
         let work = Work {
             action,
             payload,
@@ -295,6 +309,8 @@ async fn run(
     out: mpsc::Sender<Text>,
     under_way: Arc<Mutex<HashSet<String>>>,
 ) {
+    // The connection's own task writes meanwhile.
+    tokio::task::yield_now().await;
     let only_looks = actions::only_looks(&work.action);
     let ended = visitor.desk().hub().shutdown_token();
     let done = tokio::select! {

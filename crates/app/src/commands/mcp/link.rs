@@ -72,6 +72,8 @@ struct Pending {
     is_repeatable: bool,
     /// The hub that it was sent to.
     sent_to: Option<String>,
+    /// The hub has said that it does it. It says so before it begins, so what it has not said is not begun.
+    is_begun: bool,
     answer: oneshot::Sender<Result<Value, Problem>>,
     progress: Option<Progress>,
 }
@@ -129,6 +131,7 @@ impl Link {
             text: request.to_string(),
             is_repeatable: call.is_repeatable,
             sent_to: None,
+            is_begun: false,
             answer,
             progress: call.progress,
         };
@@ -167,6 +170,8 @@ struct Incoming {
     result: Option<Value>,
     error: Option<Problem>,
     progress: Option<News>,
+    #[serde(default)]
+    begun: bool,
 }
 
 #[derive(Deserialize)]
@@ -258,7 +263,7 @@ impl Keeper {
     fn give_up(&mut self, failure: &Failure) {
         for pending in std::mem::take(&mut self.pending).into_values() {
             let problem = match pending.sent_to {
-                Some(_) if !pending.is_repeatable => outcome_unknown(&pending.action),
+                Some(_) if pending.is_begun && !pending.is_repeatable => outcome_unknown(&pending.action),
                 _ => Problem::new(
                     &failure.code,
                     failure.message.clone(),
@@ -309,6 +314,7 @@ impl Keeper {
                         if let Some(pending) = self.pending.get_mut(&id) {
                             // Another hub does not begin with it again.
                             pending.is_repeatable = false;
+                            pending.is_begun = true;
                         }
                         let cancel = json!({"id": null, "action": "cancel", "payload": {"id": id}});
                         if socket.send(Message::text(cancel.to_string())).await.is_err() {
@@ -326,7 +332,8 @@ impl Keeper {
     /// answered instead.
     fn again(&mut self, instance: &str) -> Vec<u64> {
         let is_lost = |pending: &Pending| {
-            !pending.is_repeatable && pending.sent_to.as_deref().is_some_and(|hub| hub != instance)
+            let is_begun = pending.is_begun && pending.sent_to.as_deref().is_some_and(|hub| hub != instance);
+            is_begun && !pending.is_repeatable
         };
         let lost: Vec<u64> =
             self.pending.values().filter(|pending| is_lost(pending)).map(|pending| pending.id).collect();
@@ -346,9 +353,15 @@ impl Keeper {
     }
 
     fn take(&mut self, text: &str) {
-        let Ok(Incoming { id: Some(id), result, error, progress }) = serde_json::from_str(text) else {
+        let Ok(Incoming { id: Some(id), result, error, progress, begun }) = serde_json::from_str(text) else {
             return;
         };
+        if begun {
+            if let Some(pending) = self.pending.get_mut(&id) {
+                pending.is_begun = true;
+            }
+            return;
+        }
         if let Some(news) = progress {
             if let Some(progress) = self.pending.get(&id).and_then(|pending| pending.progress.as_ref()) {
                 progress(news.progress, news.total, &news.message);
@@ -427,7 +440,8 @@ async fn shake_hands(state: &State, agent: &str) -> Option<Connected> {
         .ok()
         .filter(|here| here.parent().is_some() && Some(here) != std::env::home_dir().as_ref());
     let roots: Vec<PathBuf> = here.into_iter().collect();
-    let hello = json!({"id": 0, "action": "hello", "payload": {"agent": agent, "roots": roots}});
+    let hello =
+        json!({"id": 0, "action": "hello", "payload": {"agent": agent, "roots": roots, "acks": true}});
     socket.send(Message::text(hello.to_string())).await.ok()?;
     loop {
         let Message::Text(text) = socket.next().await?.ok()? else { continue };
