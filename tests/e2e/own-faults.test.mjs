@@ -163,7 +163,7 @@ test('a tab that the person closes ends its sessions and what was asked of it', 
   await own.inExtension(`chrome.tabs.remove(${page.tabId})`);
   await page.cdp.event('Target.detachedFromTarget', ({ sessionId }) => sessionId === page.sessionId);
   await page.cdp.event('Target.targetDestroyed', ({ targetId }) => targetId === page.targetId);
-  assert.match(await within(5_000, 'the pending command is answered', pending), /closed|detached|not found/);
+  assert.match(await within(5_000, 'the pending command is answered', pending), /closed|detached|not found/i);
   await assert.rejects(page.evaluate('1'), /Session with given id not found/);
   await assert.rejects(page.cdp.send('Target.attachToTarget', { targetId: page.targetId, flatten: true }), /No target with given id/);
   await page.cdp.close();
