@@ -57,6 +57,8 @@ fn property_01_connection_persistence_across_cli_processes() {
         for text in &before {
             stage.log(&tab, text);
         }
+        // What is still on its way to the hub nobody can see yet.
+        stage.settle()?;
         let got: Vec<Got> = std::thread::scope(|scope| {
             let asked: Vec<_> = askers.iter().map(|asker| scope.spawn(|| ask(&stage, &tab, asker))).collect();
             asked.into_iter().map(|asked| asked.join().unwrap_or_else(|_| Err(fail("panicked")))).collect()
