@@ -62,8 +62,8 @@ fn fake(platform: Platform) -> Fake {
 
 fn files(machine: &Fake, scope: Scope) -> Vec<(&'static str, Option<String>)> {
     let (home, project) = match machine.platform {
-        Platform::Linux => ("/home/ann", "/work/app"),
-        Platform::MacOs => ("/Users/ann", "/work/app"),
+        Platform::Linux => ("/home/ann", "/srv/app"),
+        Platform::MacOs => ("/Users/ann", "/srv/app"),
         Platform::Windows => (r"C:\Users\ann", r"D:\app"),
     };
     let place = Place { machine, home: home.to_owned(), project: project.to_owned() };
@@ -140,12 +140,12 @@ fn a_packaged_claude_desktop_has_its_file_in_the_package() {
 #[test]
 fn files_of_a_project() {
     let paths = [
-        Some("/work/app/.mcp.json"),
+        Some("/srv/app/.mcp.json"),
         None,
-        Some("/work/app/.cursor/mcp.json"),
-        Some("/work/app/.vscode/mcp.json"),
-        Some("/work/app/.codex/config.toml"),
-        Some("/work/app/.gemini/settings.json"),
+        Some("/srv/app/.cursor/mcp.json"),
+        Some("/srv/app/.vscode/mcp.json"),
+        Some("/srv/app/.codex/config.toml"),
+        Some("/srv/app/.gemini/settings.json"),
         None,
         None,
     ];
