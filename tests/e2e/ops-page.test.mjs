@@ -229,14 +229,15 @@ test('text reads the article, html and forms tell the rest', async () => {
 test('wait_for: text, gone, element, address, load, quiet, a condition, time', async () => {
   await agent.open(at.site.url('/'));
   await agent.value(`setTimeout(() => { document.body.insertAdjacentHTML('beforeend', '<p id=late>Arrived</p>'); }, 300)`);
-  await agent.op('wait_for', { text: 'arrived' });
-  await agent.op('wait_for', { target: '#late' });
+  const waited = (input) => agent.op('wait_for', { timeout: 20_000, ...input });
+  await waited({ text: 'arrived' });
+  await waited({ target: '#late' });
   await agent.value(`setTimeout(() => document.querySelector('#late').remove(), 200)`);
-  await agent.op('wait_for', { gone: 'Arrived' });
-  await agent.op('wait_for', { expression: '!document.querySelector("#late")' });
+  await waited({ gone: 'Arrived' });
+  await waited({ expression: '!document.querySelector("#late")' });
   await agent.value(`setTimeout(() => { location.href = '/two?there'; }, 100)`);
-  await agent.op('wait_for', { url: '*/two?there', load: 'load' });
-  await agent.op('wait_for', { load: 'networkidle' });
+  await waited({ url: '*/two?there', load: 'load' });
+  await waited({ load: 'networkidle' });
   assert.ok((await agent.op('wait_for', { time: 0.2 })).waited_ms >= 200);
   assert.equal((await agent.refused('wait_for', { text: 'never', timeout: 300 })).code, 'timeout');
   assert.equal((await agent.refused('wait_for', {})).code, 'bad_input');

@@ -32,6 +32,19 @@ test('an address outside is refused before anything is fetched', async () => {
   assert.equal((await agent.op('fetch', { url: '/api' })).status, 200);
 });
 
+test('what scripts ask for stays inside, also after a redirect', async () => {
+  await agent.open(at.site.url('/two'));
+  const before = at.site.requests.length;
+  assert.equal((await agent.refused('fetch', { url: '/away' })).code, 'navigation_failed');
+  const asked = `Promise.all([fetch('${outside('/api')}', { mode: 'no-cors' }).then(() => 'came', () => 'refused'),
+    new Promise((done) => { const x = new XMLHttpRequest(); x.onload = () => done('came'); x.onerror = () => done('refused'); x.open('GET', '/away'); x.send(); }),
+    fetch('/api').then((r) => r.status)])`;
+  assert.deepEqual(await agent.value(asked), ['refused', 'refused', 200]);
+  await agent.value(`navigator.sendBeacon('${outside('/echo?beacon')}', 'x')`);
+  await agent.value(`fetch('/api?after').then((r) => r.status)`);
+  assert.deepEqual(at.site.requests.slice(before).filter((line) => /\/two\b|beacon|GET \/api$/.test(line)), ['GET /api']);
+});
+
 test('redirects, links, frames and popups stay inside', async () => {
   assert.equal((await agent.refused('navigate', { url: at.site.url('/away') })).code, 'navigation_failed');
   await agent.open(at.site.url('/links'));

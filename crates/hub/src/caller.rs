@@ -1,16 +1,16 @@
 //! A client of a browser that asks and waits for answers, as the hub's own parts do.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bowline_wire::cdp::ErrorBody;
-use bowline_wire::{BrowserMessage, SessionId};
+use bowline_wire::{BrowserMessage, SessionId, TargetId};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::router::{CdpClient, Outbox};
@@ -39,7 +39,7 @@ pub struct Caller(Arc<Shared>);
 struct Shared {
     client: CdpClient,
     inner: Mutex<Inner>,
-    has_ended: AtomicBool,
+    ended: CancellationToken,
 }
 
 #[derive(Default)]
@@ -51,7 +51,7 @@ struct Inner {
 impl Caller {
     pub fn new(client: CdpClient, tasks: &TaskTracker, listener: Listener) -> Self {
         let outbox = client.outbox();
-        let shared = Arc::new(Shared { client, inner: Mutex::default(), has_ended: AtomicBool::new(false) });
+        let shared = Arc::new(Shared { client, inner: Mutex::default(), ended: CancellationToken::new() });
         // It must not keep alive what it waits for: the outbox closes with the router.
         tasks.spawn(listen(outbox, Arc::downgrade(&shared), listener));
         Self(shared)
@@ -59,7 +59,17 @@ impl Caller {
 
     /// The browser has closed this connection.
     pub fn has_ended(&self) -> bool {
-        self.0.has_ended.load(Ordering::Relaxed)
+        self.0.ended.is_cancelled()
+    }
+
+    /// Whether other clients work with a target.
+    pub fn shares(&self, target: &TargetId) -> bool {
+        self.0.client.shares(target)
+    }
+
+    /// Cancelled when the connection is over, whoever ended it.
+    pub fn ended(&self) -> CancellationToken {
+        self.0.ended.clone()
     }
 
     /// The answer to a command, as it came.
@@ -114,6 +124,12 @@ impl Shared {
     }
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.ended.cancel();
+    }
+}
+
 struct Forget<'a> {
     shared: &'a Shared,
     id: i32,
@@ -143,7 +159,7 @@ async fn listen(outbox: Arc<Outbox>, shared: Weak<Shared>, listener: Listener) {
     if let Some(shared) = shared.upgrade() {
         // Whoever waits learns that nothing more will come.
         let mut inner = shared.inner();
-        shared.has_ended.store(true, Ordering::Relaxed);
+        shared.ended.cancel();
         inner.pending.clear();
     }
 }

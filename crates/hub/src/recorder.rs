@@ -53,6 +53,8 @@ const RETRY: Duration = Duration::from_secs(10);
 const SWEEP: Duration = Duration::from_secs(1);
 /// How long a browser may take to give a body.
 const BODY: Duration = Duration::from_secs(30);
+/// How long it may take to close a dialog.
+const DIALOG: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -293,14 +295,38 @@ impl Recorder {
     /// The body of a request's answer, from the browser that still has it.
     pub async fn body(&self, browser: &str, session: &SessionId, request: &str) -> Result<Body, BodyError> {
         let gone = |why: &str| BodyError::Gone(why.to_owned());
-        let asks = self.attendants().get(browser).cloned().ok_or_else(|| gone("it has ended"))?;
-        let (done, answer) = oneshot::channel();
         let params = json!({ "requestId": request });
-        let ask = Ask::Call { session: session.clone(), method: "Network.getResponseBody", params, done };
-        asks.send(ask).await.map_err(|_| gone("it has ended"))?;
+        let answer = self.ask(browser, session, "Network.getResponseBody", params);
+        let answer = answer.await.ok_or_else(|| gone("it has ended"))?;
         let answer = tokio::time::timeout(BODY, answer).await.map_err(|_| BodyError::TimedOut)?;
         let answer = answer.map_err(|_| gone("the tab has closed"))?;
         read_body(&answer, self.settings.body)
+    }
+
+    /// Answers a dialog that a tab showed before whoever answers it came. Whether the browser has taken the answer.
+    pub async fn answer_dialog(&self, dialog: &OpenDialog, accept: bool, text: Option<&str>) -> bool {
+        let mut params = json!({ "accept": accept });
+        if let Some(text) = text {
+            params["promptText"] = json!(text);
+        }
+        let asked = self.ask(&dialog.browser, &dialog.session, "Page.handleJavaScriptDialog", params);
+        let Some(answer) = asked.await else { return false };
+        let Ok(Ok(answer)) = tokio::time::timeout(DIALOG, answer).await else { return false };
+        serde_json::from_slice::<Value>(&answer).is_ok_and(|answer| answer.get("error").is_none())
+    }
+
+    /// A command on one of the sessions that watch a browser.
+    async fn ask(
+        &self,
+        browser: &str,
+        session: &SessionId,
+        method: &'static str,
+        params: Value,
+    ) -> Option<oneshot::Receiver<Bytes>> {
+        let asks = self.attendants().get(browser).cloned()?;
+        let (done, answer) = oneshot::channel();
+        asks.send(Ask::Call { session: session.clone(), method, params, done }).await.ok()?;
+        Some(answer)
     }
 
     /// What the doors have stored of their connections.

@@ -14,6 +14,7 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 pub(crate) use crate::page::Page;
 pub(crate) use connection::Connection;
@@ -64,6 +65,19 @@ pub(crate) struct PageState {
     pub(crate) downloads: Vec<String>,
     pub(crate) has_crashed: bool,
     pub(crate) is_closed: bool,
+    /// Its browser is gone, or the connection to it.
+    pub(crate) is_gone: bool,
+}
+
+impl PageState {
+    /// Why nothing more will happen on the page, if so.
+    pub(crate) fn end(&self) -> Option<DriverError> {
+        match (self.is_closed, self.is_gone) {
+            (true, _) => Some(DriverError::Closed),
+            (false, true) => Some(DriverError::Gone),
+            (false, false) => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, thiserror::Error)]
@@ -85,6 +99,9 @@ pub(crate) enum DriverError {
     Refused(String),
     #[error("the browser is gone")]
     Gone,
+    /// The script did not end in time, and was ended.
+    #[error("the script was stopped")]
+    Stopped,
     #[error("the page did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
 }
@@ -219,13 +236,17 @@ pub(crate) trait Driver: Send + Sync {
     fn script<'a>(&'a self, frame: &'a FrameId, name: &'a str, input: Value) -> Answer<'a, Value>;
     /// The number of a frame's own element in its parent.
     fn owner<'a>(&'a self, frame: &'a Frame, next: u64) -> Answer<'a, Value>;
-    /// Runs a function in the page's own world, with an element if one is meant.
+    /// Runs a function in the page's own world, with an element if one is meant. One that is still busy at the
+    /// deadline is stopped, where the browser can do that.
     fn evaluate<'a>(
         &'a self,
         frame: &'a FrameId,
         source: &'a str,
         element: Option<u64>,
+        deadline: Instant,
     ) -> Answer<'a, Evaluated>;
+    /// Stops the script that keeps the page busy, if one does.
+    fn stop_script(&self) -> Answer<'_, ()>;
     fn navigate<'a>(&'a self, url: &'a str) -> Answer<'a, Going>;
     fn reload(&self, without_cache: bool) -> Answer<'_, Going>;
     fn travel(&self, steps: i64) -> Answer<'_, Going>;
@@ -240,6 +261,8 @@ pub(crate) trait Driver: Send + Sync {
     fn screenshot<'a>(&'a self, shot: &'a Shot) -> Answer<'a, Bytes>;
     fn pdf<'a>(&'a self, paper: &'a Paper) -> Answer<'a, Bytes>;
     fn answer_dialog<'a>(&'a self, accept: bool, text: Option<&'a str>) -> Answer<'a, ()>;
+    /// A dialog was answered elsewhere, of which this page may not be told.
+    fn dialog_is_over(&self);
     fn set_files<'a>(&'a self, frame: &'a FrameId, element: u64, files: &'a [String]) -> Answer<'a, ()>;
     /// Those of the page, or of these addresses.
     fn cookies<'a>(&'a self, urls: Option<&'a [String]>) -> Answer<'a, Vec<Value>>;
@@ -257,9 +280,18 @@ pub(crate) trait BrowserDriver: Send + Sync {
     fn tabs(&self) -> Answer<'_, Vec<TabInfo>>;
     fn create<'a>(&'a self, url: &'a str) -> Answer<'a, TargetId>;
     fn close<'a>(&'a self, target: &'a TargetId) -> Answer<'a, ()>;
-    /// The tabs that pages have opened since `since`, which a later call takes from here.
-    fn opened(&self, since: usize) -> (usize, Vec<TabInfo>);
-    fn page<'a>(&'a self, target: &'a TargetId) -> Answer<'a, std::sync::Arc<dyn Driver>>;
+    /// Whether somebody else works with a tab, too.
+    fn shares(&self, target: &TargetId) -> bool;
+    /// How many tabs pages have opened so far.
+    fn opened_count(&self) -> usize;
+    /// Those since there were so many, as far as they are remembered.
+    fn opened_since(&self, count: usize) -> Vec<TabInfo>;
+    /// One whose dialog was open before anybody listened is told so.
+    fn page<'a>(
+        &'a self,
+        target: &'a TargetId,
+        missed: Option<Dialog>,
+    ) -> Answer<'a, std::sync::Arc<dyn Driver>>;
     /// Shows a tab to the person.
     fn activate<'a>(&'a self, _target: &'a TargetId) -> Answer<'a, ()> {
         Box::pin(async {

@@ -17,7 +17,19 @@ pub(crate) struct Leases {
 struct Lease {
     owner: Weak<Agent>,
     name: AgentName,
-    last_act: Instant,
+    acts: Arc<Acts>,
+}
+
+/// When the last act ended. Whoever holds it, too, acts.
+struct Acts(Mutex<Instant>);
+
+/// As long as one is held, an act is under way and the lease does not end by idling.
+pub(crate) struct Hold(Arc<Acts>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
 }
 
 impl Leases {
@@ -25,16 +37,25 @@ impl Leases {
         Self { idle, leases: Mutex::default() }
     }
 
-    /// Takes the tab for an agent, or renews what it has. Fails with the name of who has it.
-    pub(crate) fn take(&self, browser: &str, target: &TargetId, agent: &Arc<Agent>) -> Result<(), AgentName> {
+    /// Takes the tab for an agent, or renews what it has; for as long as it is held, and a while after. Fails with
+    /// the name of who has it.
+    pub(crate) fn take(
+        &self,
+        browser: &str,
+        target: &TargetId,
+        agent: &Arc<Agent>,
+    ) -> Result<Hold, AgentName> {
         let mut leases = self.leases();
         leases.retain(|_, lease| lease.holds(self.idle));
         let key = (browser.to_owned(), target.clone());
-        match leases.get(&key).filter(|lease| lease.name != agent.name) {
-            Some(lease) => Err(lease.name.clone()),
-            None => {
-                leases.insert(key, Lease::of(agent));
-                Ok(())
+        match leases.get(&key) {
+            Some(lease) if lease.name != agent.name => Err(lease.name.clone()),
+            Some(lease) if lease.owner.as_ptr() == Arc::as_ptr(agent) => Ok(Hold(lease.acts.clone())),
+            _ => {
+                let lease = Lease::of(agent);
+                let hold = Hold(lease.acts.clone());
+                leases.insert(key, lease);
+                Ok(hold)
             }
         }
     }
@@ -76,11 +97,17 @@ impl Leases {
 
 impl Lease {
     fn of(agent: &Arc<Agent>) -> Self {
-        Self { owner: Arc::downgrade(agent), name: agent.name.clone(), last_act: Instant::now() }
+        let acts = Arc::new(Acts(Mutex::new(Instant::now())));
+        Self { owner: Arc::downgrade(agent), name: agent.name.clone(), acts }
     }
 
     fn holds(&self, idle: Duration) -> bool {
-        self.owner.upgrade().is_some_and(|owner| owner.is_present()) && self.last_act.elapsed() < idle
+        let is_idle = || {
+            let last = self.acts.0.lock().unwrap_or_else(PoisonError::into_inner);
+            last.elapsed() >= idle
+        };
+        let is_acting = Arc::strong_count(&self.acts) > 1;
+        self.owner.upgrade().is_some_and(|owner| owner.is_present()) && (is_acting || !is_idle())
     }
 }
 
@@ -99,10 +126,15 @@ mod tests {
         let tab = TargetId::new("T");
         let one = agent("one", Stay::Session);
         let two = agent("two", Stay::Connected);
-        leases.take("b", &tab, &one).unwrap();
-        assert_eq!(leases.take("b", &tab, &two).unwrap_err().as_str(), "one");
+        let hold = leases.take("b", &tab, &one).unwrap();
+        assert_eq!(leases.take("b", &tab, &two).err().unwrap().as_str(), "one");
         leases.take("other", &tab, &two).unwrap();
         tokio::time::advance(Duration::from_secs(61)).await;
+        assert!(leases.take("b", &tab, &two).is_err(), "its act takes long");
+        drop(hold);
+        tokio::time::advance(Duration::from_secs(59)).await;
+        assert!(leases.take("b", &tab, &two).is_err(), "it idles from the end of its act on");
+        tokio::time::advance(Duration::from_secs(2)).await;
         let presence = Presence::new(two.clone());
         leases.take("b", &tab, &two).unwrap();
         assert!(leases.take("b", &tab, &one).is_err());

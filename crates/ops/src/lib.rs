@@ -19,6 +19,7 @@ mod page;
 mod registry;
 mod request;
 mod tab;
+mod undo;
 
 pub use actions::{ACTIONS, Action, Watched, find_action};
 pub use agent::{Agent, AgentName, Presence, Stay};

@@ -2,7 +2,7 @@
 
 mod acting;
 mod element;
-mod elements;
+mod frames;
 mod observe;
 mod snapshot;
 
@@ -21,6 +21,7 @@ use crate::error::{Code, OpError};
 
 pub(crate) use acting::{Aim, Click};
 pub(crate) use element::{Element, Located, written};
+pub(crate) use frames::name_refs;
 pub(crate) use observe::Observed;
 pub(crate) use snapshot::SnapshotOptions;
 
@@ -61,6 +62,13 @@ const PARTS: &[&str] = &[
     include_str!("page/api.js"),
 ];
 
+/// For a frame below the main one, which may be another site's and hang by itself.
+const FRAME_PATIENCE: Duration = Duration::from_secs(1);
+/// What is remembered of refs that were shown.
+const SHOWN: usize = 20_000;
+/// Kinds of snapshots whose last one is remembered.
+const KINDS: usize = 8;
+
 pub(crate) struct Page {
     pub(crate) target: TargetId,
     pub(crate) driver: Arc<dyn Driver>,
@@ -79,6 +87,24 @@ struct Refs {
     last: HashMap<String, Vec<String>>,
     /// What each ref was when it was last shown: its line without indentation.
     shown: HashMap<String, String>,
+}
+
+impl Refs {
+    /// Remembers what a ref was. Of too many, the older half is forgotten: numbers only grow.
+    fn show(&mut self, name: &str, line: &str) {
+        self.shown.insert(name.to_owned(), line.to_owned());
+        if self.shown.len() > SHOWN {
+            let mut numbers: Vec<u64> = self.shown.keys().filter_map(|name| number_of(name)).collect();
+            numbers.sort_unstable();
+            let middle = numbers.get(numbers.len() / 2).copied().unwrap_or_default();
+            self.shown.retain(|name, _| number_of(name).is_some_and(|number| number >= middle));
+        }
+    }
+}
+
+/// The number in `e12` or `f1e12`.
+fn number_of(name: &str) -> Option<u64> {
+    name.rsplit_once('e').and_then(|(_, number)| number.parse().ok())
 }
 
 impl Page {
@@ -151,17 +177,16 @@ impl Page {
         Ok(Some(Rect { x, y, ..rect }))
     }
 
-    /// Whether a text can be seen in any frame.
-    pub(crate) async fn has_text(&self, text: &str) -> Result<bool, DriverError> {
-        for frame in self.driver.frames().await? {
-            match self.script(&frame.id, "has", json!({ "text": text })).await {
-                Ok(Value::Bool(true)) => return Ok(true),
-                Ok(_) => {}
-                Err(DriverError::Navigated) if frame.parent.is_some() => {}
-                Err(error) => return Err(error),
-            }
+    /// Asks the page once, until the deadline.
+    pub(crate) async fn within<T>(
+        &self,
+        deadline: Instant,
+        work: impl Future<Output = Result<T, DriverError>>,
+    ) -> Result<T, OpError> {
+        match tokio::time::timeout_at(deadline, work).await {
+            Ok(result) => result.map_err(|error| self.explain(error)),
+            Err(_) => Err(self.no_answer()),
         }
-        Ok(false)
     }
 
     /// Does again what a new document interrupted.
@@ -219,6 +244,10 @@ impl From<DriverError> for OpError {
             }
             DriverError::Refused(_) => {
                 Self::new(Code::BrowserSaid, message, "these are the browser's own words")
+            }
+            DriverError::Stopped => {
+                let message = "the script did not end in time, and was stopped";
+                Self::new(Code::Timeout, message, "give a longer `timeout`, or let it do less at once")
             }
             DriverError::Gone => Self::new(Code::Gone, message, "try again; it is started anew"),
             DriverError::TimedOut(_) => {

@@ -12,9 +12,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, AgentName, Presence, Stay};
-use crate::driver::{Connection, Page};
+use crate::driver::{Connection, Dialog, Page};
 use crate::error::{Code, OpError};
-use crate::lease::Leases;
+use crate::lease::{Hold, Leases};
 use crate::output::Output;
 use crate::registry::{self, Access};
 use crate::tab::{self, Tab, TabNumbers};
@@ -37,6 +37,11 @@ pub struct Settings {
     /// Where `execute` looks for Playwright first: its package, or a directory that has it in `node_modules`.
     pub playwright: Option<PathBuf>,
 }
+
+/// For what comes before an op knows its own limit: starting the browser, above all.
+const BEFORE_ANY_DEADLINE: Duration = Duration::from_secs(120);
+/// An op sees to its deadline itself, and says what was late; this much later it is ended in any case.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Characters of an error's message.
 const LONGEST_ERROR: usize = 4_000;
@@ -150,7 +155,9 @@ impl Ops {
             timeout,
             max_chars,
             begun: Instant::now(),
+            time: Mutex::default(),
             progress: request.progress,
+            holds: Mutex::default(),
         };
         let cancelled = OpError::new(Code::Cancelled, format!("{} was cancelled", op.name), "");
         let mut output = tokio::select! {
@@ -158,6 +165,7 @@ impl Ops {
             biased;
             output = (op.run)(&call, input) => output.map_err(short)?,
             () = request.cancel.cancelled() => return Err(cancelled),
+            () = call.overdue() => return Err(overdue(op.name)),
         };
         cut(&mut output.text, call.max_chars);
         Ok(output)
@@ -166,6 +174,15 @@ impl Ops {
     fn agents(&self) -> MutexGuard<'_, HashMap<AgentName, Arc<Agent>>> {
         self.0.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn overdue(op: &str) -> OpError {
+    let message = format!("{op}: the browser did not answer in time");
+    OpError::new(
+        Code::Timeout,
+        message,
+        "try again with a longer `timeout`, reload the page, or close the tab",
+    )
 }
 
 fn take_text(op: &str, input: &mut Map<String, Value>, name: &str) -> Result<Option<String>, OpError> {
@@ -249,7 +266,18 @@ pub(crate) struct Call {
     timeout: Option<Duration>,
     pub(crate) max_chars: usize,
     begun: Instant,
+    time: Mutex<Time>,
     progress: Option<Progress>,
+    /// The tabs that it acts on stay the agent's as long as it runs.
+    holds: Mutex<Vec<Hold>>,
+}
+
+#[derive(Default)]
+struct Time {
+    /// What it took to reach the browser, which is not the op's.
+    reaching: Duration,
+    /// The latest deadline that the op has asked for.
+    limit: Option<Instant>,
 }
 
 impl Call {
@@ -278,16 +306,39 @@ impl Call {
 
     /// When an act must be done.
     pub(crate) fn action_deadline(&self) -> Instant {
-        self.begun + self.timeout.unwrap_or(self.settings().action_timeout)
+        self.deadline_or(self.settings().action_timeout)
     }
 
     pub(crate) fn navigation_deadline(&self) -> Instant {
-        self.begun + self.timeout.unwrap_or(self.settings().navigation_timeout)
+        self.deadline_or(self.settings().navigation_timeout)
     }
 
     /// When something with a patience of its own must be done.
     pub(crate) fn deadline_or(&self, patience: Duration) -> Instant {
-        self.begun + self.timeout.unwrap_or(patience)
+        let deadline = self.begun + self.time().reaching + self.timeout.unwrap_or(patience);
+        self.not_before(deadline);
+        deadline
+    }
+
+    /// The op may take until then.
+    pub(crate) fn not_before(&self, deadline: Instant) {
+        let limit = &mut self.time().limit;
+        *limit = Some(limit.map_or(deadline, |limit| limit.max(deadline)));
+    }
+
+    /// Resolves when the op is later than it ever may be.
+    async fn overdue(&self) {
+        loop {
+            let limit = self.time().limit.unwrap_or(self.begun + BEFORE_ANY_DEADLINE) + GRACE;
+            if Instant::now() >= limit {
+                return;
+            }
+            tokio::time::sleep_until(limit).await;
+        }
+    }
+
+    fn time(&self) -> MutexGuard<'_, Time> {
+        self.time.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn browser(&self) -> Result<Arc<Browser>, OpError> {
@@ -347,8 +398,10 @@ impl Call {
         if browser.snapshot().place().is_none() {
             self.tell(&format!("starting browser {}", browser.name()));
         }
+        let asked = Instant::now();
         let connection = Connection::open(&browser, &self.agent).await?;
         let connection = self.agent.keep(browser.name(), connection);
+        self.time().reaching += asked.elapsed();
         Ok((browser, connection))
     }
 
@@ -371,17 +424,21 @@ impl Call {
                 return Ok(Tab { browser: name, target: current, connection });
             }
         }
-        // A blank tab that nobody uses will do; a browser begins with one.
+        // A browser begins with a blank tab, which will do unless somebody else has it. One of several may be somebody's
+        // who is about to use it.
         let tabs = connection.tabs().await?;
-        let blank = tabs.iter().find(|tab| {
-            !is_new && tab.url == "about:blank" && self.leases().take(&name, &tab.target, &self.agent).is_ok()
-        });
+        let blank = match tabs.as_slice() {
+            [only] if !is_new && only.url == "about:blank" && !connection.driver.shares(&only.target) => {
+                self.lease(&name, &only.target).ok().map(|()| only.target.clone())
+            }
+            _ => None,
+        };
         let target = match blank {
-            Some(tab) => tab.target.clone(),
+            Some(target) => target,
             None => loop {
                 let target = connection.driver.create("about:blank").await?;
                 // Another agent that looked for a blank tab just now may have taken it.
-                if self.leases().take(&name, &target, &self.agent).is_ok() {
+                if self.lease(&name, &target).is_ok() {
                     break target;
                 }
             },
@@ -400,24 +457,29 @@ impl Call {
         if self.access != Access::Read {
             self.lease(&tab.browser, &tab.target)?;
         }
-        tab.connection.page(&tab.target).await
+        let dialog = self.hub().recorder().dialogs().of(&tab.browser, &tab.target);
+        let missed = dialog.map(|dialog| Dialog {
+            kind: dialog.kind,
+            message: dialog.message,
+            default_prompt: dialog.default_prompt,
+        });
+        tab.connection.page(&tab.target, missed).await
     }
 
     /// Takes a tab for the agent, or says whose it is.
     pub(crate) fn lease(&self, browser: &str, target: &TargetId) -> Result<(), OpError> {
-        let taken = self.leases().take(browser, target, &self.agent).map_err(|owner| {
+        let hold = self.leases().take(browser, target, &self.agent).map_err(|owner| {
             let tab = self.numbers().of(browser, target);
             let message = format!("{tab} is used by another agent, `{owner}`");
             let hint = format!(
                 "work in a tab of your own (tabs, action `new`), or take it over (tabs, action `take`, tab `{tab}`)"
             );
             OpError::new(Code::TabLocked, message, hint).with("owner", Value::String(owner.to_string()))
-        });
-        if taken.is_ok() {
-            // Its dialogs are the agent's to answer, as long as the tab is its own.
-            self.hub().recorder().dialogs().care_for(browser, target, self.settings().lease_idle);
-        }
-        taken
+        })?;
+        self.holds.lock().unwrap_or_else(PoisonError::into_inner).push(hold);
+        // Its dialogs are the agent's to answer, as long as the tab is its own.
+        self.hub().recorder().dialogs().care_for(browser, target, self.settings().lease_idle);
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which tab is meant: the agent's current one, or one by number, label, id, or part of its address or title.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bowline_hub::Browser;
@@ -20,14 +20,35 @@ pub(crate) struct Tab {
 
 /// Short names of tabs, `t1` and so on: the same for all agents, and never given again.
 #[derive(Default)]
-pub(crate) struct TabNumbers(Mutex<HashMap<String, HashMap<TargetId, usize>>>);
+pub(crate) struct TabNumbers(Mutex<HashMap<String, Numbers>>);
+
+#[derive(Default)]
+struct Numbers {
+    last: usize,
+    known: BTreeMap<usize, TargetId>,
+    of: HashMap<TargetId, usize>,
+}
+
+/// Tabs of a browser whose numbers are remembered: those that are open, and many that were.
+const NUMBERED: usize = 10_000;
 
 impl TabNumbers {
     pub(crate) fn of(&self, browser: &str, target: &TargetId) -> String {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.entry(browser.to_owned()).or_default();
-        let next = known.len() + 1;
-        format!("t{}", known.entry(target.clone()).or_insert(next))
+        let numbers = all.entry(browser.to_owned()).or_default();
+        if let Some(number) = numbers.of.get(target) {
+            return format!("t{number}");
+        }
+        numbers.last += 1;
+        let number = numbers.last;
+        numbers.of.insert(target.clone(), number);
+        numbers.known.insert(number, target.clone());
+        if numbers.known.len() > NUMBERED
+            && let Some((_, oldest)) = numbers.known.pop_first()
+        {
+            numbers.of.remove(&oldest);
+        }
+        format!("t{number}")
     }
 }
 

@@ -9,7 +9,7 @@ export const test = (name, options, body) => {
   const [settings, run] = typeof options === 'function' ? [{}, options] : [options, body];
   const cannot = OWN && whyNot(name);
   if (!cannot) return nodeTest(name, { timeout: LIMIT, ...settings }, run);
-  const skip = cannot.races && cannot.reason;
+  const skip = cannot.skip && cannot.reason;
   return nodeTest(`${name} (cannot: ${cannot.reason})`, { timeout: LIMIT, skip, ...settings }, failing(name, run));
 };
 

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bowline_wire::TargetId;
+use bowline_wire::{SessionId, TargetId};
 use tokio::time::Instant;
+
+use super::events::DialogOpening;
 
 type Place = (String, TargetId);
 
@@ -16,6 +18,9 @@ pub struct OpenDialog {
     pub target: TargetId,
     pub kind: String,
     pub message: String,
+    pub default_prompt: String,
+    /// The recorder's session that has seen it open, and can answer it.
+    pub(super) session: SessionId,
     /// Tells it from others of the same words.
     pub number: u64,
 }
@@ -43,20 +48,33 @@ impl Dialogs {
         self.inner().open.values().cloned().collect()
     }
 
+    /// The one that is open in a tab.
+    pub fn of(&self, browser: &str, target: &TargetId) -> Option<OpenDialog> {
+        self.inner().open.get(&(browser.to_owned(), target.clone())).cloned()
+    }
+
     /// How much longer a dialog of this tab may wait.
     pub(super) fn remaining(&self, browser: &str, target: &TargetId) -> Option<Duration> {
         let until = self.inner().cared.get(&(browser.to_owned(), target.clone())).copied()?;
         until.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
     }
 
-    pub(super) fn opened(&self, browser: &str, target: &TargetId, kind: &str, message: &str) {
+    pub(super) fn opened(
+        &self,
+        browser: &str,
+        target: &TargetId,
+        session: &SessionId,
+        dialog: &DialogOpening,
+    ) {
         let mut inner = self.inner();
         inner.last += 1;
         let dialog = OpenDialog {
             browser: browser.to_owned(),
             target: target.clone(),
-            kind: kind.to_owned(),
-            message: message.to_owned(),
+            kind: dialog.kind.clone(),
+            message: dialog.message.clone(),
+            default_prompt: dialog.default_prompt.clone(),
+            session: session.clone(),
             number: inner.last,
         };
         inner.open.insert((browser.to_owned(), target.clone()), dialog);

@@ -167,6 +167,8 @@ pub(super) struct DialogOpening {
     pub(super) message: String,
     #[serde(rename = "type")]
     pub(super) kind: String,
+    #[serde(default, rename = "defaultPrompt")]
+    pub(super) default_prompt: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bowline_wire::{Command, reply};
+use bowline_wire::{Command, TargetId, reply};
 use bytes::Bytes;
 
 use super::release::Hold;
@@ -29,6 +29,11 @@ impl CdpClient {
 
     pub fn id(&self) -> ClientId {
         self.id
+    }
+
+    /// Whether others work with a target, too.
+    pub fn shares(&self, target: &TargetId) -> bool {
+        self.router.table().has_others(target, self.id)
     }
 
     pub fn outbox(&self) -> Arc<Outbox> {

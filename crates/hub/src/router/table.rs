@@ -70,6 +70,15 @@ impl Table {
         Self { is_virtual, ..Self::default() }
     }
 
+    /// Whether a client other than this one and the hub's own has a session of the target.
+    pub(super) fn has_others(&self, target: &TargetId, but: ClientId) -> bool {
+        let is_other =
+            |id: &ClientId| *id != but && self.clients.get(id).is_some_and(|client| !client.is_own);
+        self.sessions
+            .values()
+            .any(|session| session.target.as_ref() == Some(target) && is_other(&session.client))
+    }
+
     pub(super) fn client_count(&self) -> usize {
         self.clients.values().filter(|client| !client.is_own).count()
     }

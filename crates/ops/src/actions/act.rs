@@ -212,20 +212,6 @@ pub(super) fn in_words_of_callers(mut error: OpError) -> OpError {
     error
 }
 
-/// Refs of the page script as callers write them, wherever they are in a value. For answers about the main frame.
-pub(super) fn with_refs(value: &mut Value) {
-    match value {
-        Value::Array(list) => list.iter_mut().for_each(with_refs),
-        Value::Object(members) => {
-            if let Some(number) = members.get("ref").and_then(Value::as_u64) {
-                members.insert("ref".to_owned(), json!(written(0, number)));
-            }
-            members.values_mut().for_each(with_refs);
-        }
-        _ => {}
-    }
-}
-
 /// The members of an object that a result has.
 pub(super) fn only(value: &Value, names: &[&str]) -> Value {
     let member = |name: &&str| ((*name).to_owned(), value.get(*name).cloned().unwrap_or(Value::Null));

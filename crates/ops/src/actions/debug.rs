@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::act::{Act, Found, text, with_refs};
+use super::act::{Act, Found, text};
 pub(super) use super::elements::OneElement;
 use super::elements::is_about_element;
 use super::nearest::nearest;
@@ -100,9 +100,8 @@ async fn suggestions(act: &Act, selector: &Element, candidates: &[Value]) -> Res
     let mut alike: Vec<String> = nearest(&wanted, spelled, 3).into_iter().map(str::to_owned).collect();
     let words: Vec<&str> =
         wanted.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1).collect();
-    let mut similar =
+    let similar =
         act.inspect("similar", json!({"role": "", "name": words.join(" "), "max": CANDIDATES})).await?;
-    with_refs(&mut similar);
     for one in similar["matches"].as_array().into_iter().flatten() {
         let row = rows.iter().find(|row| row["ref"] == one["ref"]);
         alike.extend(row.and_then(|row| row["selector"].as_str()).map(str::to_owned));

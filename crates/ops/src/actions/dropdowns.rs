@@ -28,9 +28,6 @@ pub(super) async fn get_dropdown_options(act: &Act, payload: Dropdown) -> Result
         let left = act.inspect_of("options", &found.name, json!({})).await.unwrap_or_default();
         listed["isOpen"] = json!(left["isOpen"] == json!(true));
     }
-    for option in listed["options"].as_array_mut().into_iter().flatten() {
-        option["ref"] = json!(beside(&found, option));
-    }
     Ok(only(&listed, &["type", "isOpen", "options"]))
 }
 
@@ -74,12 +71,6 @@ async fn close(act: &Act, found: &Found) -> Result<(), OpError> {
         act.op("press_key", json!({"key": "Escape", "target": found.name})).await?;
     }
     Ok(())
-}
-
-/// The ref of an option, which is in the frame of its dropdown.
-fn beside(found: &Found, option: &Value) -> String {
-    let frame = found.name.rsplit_once('e').map_or("", |(frame, _)| frame);
-    format!("{frame}e{}", option["ref"].as_u64().unwrap_or_default())
 }
 
 input!(SelectOption {
@@ -148,7 +139,7 @@ async fn choose_custom(act: &Act, found: &Found, wish: &Value) -> Result<Chosen,
         );
         return Ok(Chosen::None { available: available.collect() });
     };
-    act.op("click", json!({"target": beside(found, option)})).await?;
+    act.op("click", json!({"target": option["ref"]})).await?;
     Ok(Chosen::Option { value: option["value"].clone(), text: option["text"].clone() })
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::act::{Act, first, only, with_refs};
+use super::act::{Act, first, only};
 use super::elements::fill_as_it_is;
 use super::questions;
 pub(super) use super::tabs::Nothing;
@@ -15,8 +15,7 @@ pub(super) async fn get_form_data(act: &Act, _: Nothing) -> Result<Value, OpErro
 }
 
 async fn forms(act: &Act) -> Result<Vec<Value>, OpError> {
-    let mut data = act.data("forms", json!({})).await?;
-    with_refs(&mut data);
+    let data = act.data("forms", json!({})).await?;
     Ok(data["forms"].as_array().cloned().unwrap_or_default())
 }
 
@@ -26,9 +25,7 @@ pub(super) async fn get_form_structure(act: &Act, _: Nothing) -> Result<Value, O
 
 /// The page as a questionnaire.
 pub(super) async fn structure(act: &Act) -> Result<Value, OpError> {
-    let mut data = act.data("forms", json!({"structure": true})).await?;
-    with_refs(&mut data);
-    Ok(data)
+    act.data("forms", json!({"structure": true})).await
 }
 
 input!(FormField {

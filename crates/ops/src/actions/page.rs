@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::act::{Act, first, only, text, with_refs};
+use super::act::{Act, first, only, text};
 pub(super) use super::tabs::Nothing;
 use crate::error::OpError;
 use crate::page::Element;
@@ -66,16 +66,14 @@ pub(super) async fn wait_for_page_load(act: &Act, _: Nothing) -> Result<Value, O
 input!(Search { query: String = "the text" });
 
 pub(super) async fn search_visible_text(act: &Act, payload: Search) -> Result<Value, OpError> {
-    let mut found = act.inspect("search", json!({"query": payload.query})).await?;
-    with_refs(&mut found);
+    let found = act.inspect("search", json!({"query": payload.query})).await?;
     Ok(only(&found, &["found", "matches"]))
 }
 
 input!(Point { x: f64 = "pixels from the left of the view", y: f64 = "pixels from its top" });
 
 pub(super) async fn get_element_at_point(act: &Act, payload: Point) -> Result<Value, OpError> {
-    let mut found = act.inspect("at", json!({"x": payload.x, "y": payload.y})).await?;
-    with_refs(&mut found);
+    let found = act.inspect("at", json!({"x": payload.x, "y": payload.y})).await?;
     let mut result = only(&found, &["ref", "selector", "text", "role", "rect", "visible", "attributes"]);
     result["tagName"] = found["tag"].clone();
     Ok(result)

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::act::{first, quoted, text, with_refs};
+use super::act::{first, quoted, text};
 use super::elements::locator_of_text;
 use super::forms::fit;
 use super::history::{domain, level};
@@ -157,12 +157,9 @@ fn texts_fit_in_any_case_and_without_marks() {
 }
 
 #[test]
-fn levels_hosts_and_refs_are_read() {
+fn levels_and_hosts_are_read() {
     assert_eq!((level("Warning"), level("time")), (Some("warn"), None));
     assert_eq!(domain("http://127.0.0.1:80"), "127.0.0.1");
     assert_eq!(domain("https://a.b"), "a.b");
     assert_eq!(domain("http://[::1]:9"), "[::1]");
-    let mut value = json!({"ref": 3, "list": [{"ref": 4}, {"ref": null}]});
-    with_refs(&mut value);
-    assert_eq!(value, json!({"ref": "e3", "list": [{"ref": "e4"}, {"ref": null}]}));
 }

@@ -50,7 +50,7 @@ impl Ops {
                 agent.watch(&browser, target, false);
                 continue;
             };
-            let Ok(page) = connection.page(&target).await else { continue };
+            let Ok(page) = connection.page(&target, None).await else { continue };
             let deadline = Instant::now() + PATIENCE;
             let Ok(changes) = page.settled(deadline, || changes_of(&page)).await else { continue };
             if !changes.is_empty() {

@@ -1,10 +1,14 @@
 //! A browser that speaks CDP: its tabs, and who hears which event.
 
+mod emulation;
+mod input;
 mod page;
+mod picture;
+mod script;
 mod state;
 mod world;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
-use super::{Answer, BrowserDriver, Driver, DriverError, TabInfo};
+use super::{Answer, BrowserDriver, Dialog, Driver, DriverError, TabInfo};
 use state::State;
 
 /// For commands that ask the browser alone, which answers at once or not at all.
@@ -36,9 +40,14 @@ struct Hall(Mutex<Inner>);
 struct Inner {
     /// Pages by their sessions, and by those of their frames of other sites.
     pages: HashMap<String, Arc<State>>,
-    /// Tabs that pages have opened, in order.
-    opened: Vec<TabInfo>,
+    /// The newest tabs that pages have opened, in order.
+    opened: VecDeque<TabInfo>,
+    /// All that they have opened.
+    opened_count: usize,
 }
+
+/// Tabs that are remembered as opened by a page.
+const OPENED: usize = 200;
 
 impl Browser {
     pub(crate) async fn open(client: CdpClient) -> Result<Arc<dyn BrowserDriver>, DriverError> {
@@ -50,6 +59,11 @@ impl Browser {
             })
         };
         let caller = Caller::new(client, &TaskTracker::new(), listener);
+        let (ended, pages) = (caller.ended(), hall.clone());
+        tokio::spawn(async move {
+            ended.cancelled().await;
+            pages.end();
+        });
         let browser = Self { caller, hall };
         browser.ask("Target.setDiscoverTargets", json!({"discover": true})).await?;
         Ok(Arc::new(browser))
@@ -135,6 +149,10 @@ impl BrowserDriver for Browser {
         })
     }
 
+    fn shares(&self, target: &TargetId) -> bool {
+        self.caller.shares(target)
+    }
+
     fn activate<'a>(&'a self, target: &'a TargetId) -> Answer<'a, ()> {
         Box::pin(async move {
             self.ask("Target.activateTarget", json!({"targetId": target})).await?;
@@ -149,17 +167,26 @@ impl BrowserDriver for Browser {
         })
     }
 
-    fn opened(&self, since: usize) -> (usize, Vec<TabInfo>) {
-        let inner = self.hall.inner();
-        (inner.opened.len(), inner.opened.iter().skip(since).cloned().collect())
+    fn opened_count(&self) -> usize {
+        self.hall.inner().opened_count
     }
 
-    fn page<'a>(&'a self, target: &'a TargetId) -> Answer<'a, Arc<dyn Driver>> {
+    fn opened_since(&self, count: usize) -> Vec<TabInfo> {
+        let inner = self.hall.inner();
+        let new = inner.opened_count.saturating_sub(count).min(inner.opened.len());
+        inner.opened.iter().skip(inner.opened.len() - new).cloned().collect()
+    }
+
+    fn page<'a>(&'a self, target: &'a TargetId, missed: Option<Dialog>) -> Answer<'a, Arc<dyn Driver>> {
         Box::pin(async move {
             let params = json!({"targetId": target, "flatten": true});
+            let attached = self.ask("Target.attachToTarget", params).await?;
             let SessionRef { session_id } =
-                read(self.caller.call(None, "Target.attachToTarget", &params).await)?;
+                serde_json::from_value(attached).map_err(|error| DriverError::Refused(error.to_string()))?;
             let state = Arc::new(State::new(session_id.clone()));
+            if let Some(dialog) = missed {
+                state.missed(dialog);
+            }
             self.hall.inner().pages.insert(session_id.to_string(), state.clone());
             let page: Arc<dyn Driver> = page::Page::open(self.caller.clone(), session_id, state).await?;
             Ok(page)
@@ -194,6 +221,13 @@ impl Hall {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The connection is over: whoever waits for a page is told.
+    fn end(&self) {
+        for page in self.inner().pages.drain().map(|(_, page)| page) {
+            page.ended();
+        }
+    }
+
     fn event(&self, session: Option<&str>, method: &str, message: &str) {
         let mut inner = self.inner();
         let page = session.and_then(|session| inner.pages.get(session)).cloned();
@@ -203,7 +237,11 @@ impl Hall {
                     && target_info.kind == "page"
                     && target_info.opener_id.is_some()
                 {
-                    inner.opened.push(tab_info(target_info));
+                    inner.opened.push_back(tab_info(target_info));
+                    inner.opened_count += 1;
+                    if inner.opened.len() > OPENED {
+                        inner.opened.pop_front();
+                    }
                 }
             }
             ("Target.attachedToTarget", Some(parent), Some(page)) => {

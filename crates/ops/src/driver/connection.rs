@@ -8,17 +8,17 @@ use bowline_hub::Browser;
 use bowline_hub::browser::ConnectError;
 use bowline_hub::router::Entry;
 use bowline_wire::TargetId;
+use tokio::sync::OnceCell;
 
-use super::{BrowserDriver, Page, TabInfo, cdp};
+use super::{BrowserDriver, Dialog, Page, TabInfo, cdp};
 use crate::agent::Agent;
 use crate::error::{Code, OpError};
 
 pub(crate) struct Connection {
     pub(crate) driver: Arc<dyn BrowserDriver>,
     next_ref: Arc<AtomicU64>,
-    pages: Mutex<HashMap<TargetId, Arc<Page>>>,
-    /// So that two requests at once do not attach twice.
-    attaching: tokio::sync::Mutex<()>,
+    /// Each is attached to once, however many requests want it at the same time.
+    pages: Mutex<HashMap<TargetId, Arc<OnceCell<Arc<Page>>>>>,
 }
 
 impl Connection {
@@ -30,12 +30,7 @@ impl Connection {
             .map_err(not_connected)?;
         let driver = cdp::Browser::open(client).await?;
         let next_ref = agent.next_ref.clone();
-        Ok(Arc::new(Self {
-            driver,
-            next_ref,
-            pages: Mutex::default(),
-            attaching: tokio::sync::Mutex::default(),
-        }))
+        Ok(Arc::new(Self { driver, next_ref, pages: Mutex::default() }))
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -48,32 +43,30 @@ impl Connection {
 
     /// Whether the tab is one that the agent works with, and is still there.
     pub(crate) fn has_page(&self, target: &TargetId) -> bool {
-        self.pages().get(target).is_some_and(|page| !page.driver.state().is_closed)
+        self.pages().get(target).is_some_and(|page| page.get().is_some_and(is_there))
     }
 
-    pub(crate) async fn page(&self, target: &TargetId) -> Result<Arc<Page>, OpError> {
-        if let Some(page) = self.known(target) {
-            return Ok(page);
-        }
-        let _turn = self.attaching.lock().await;
-        if let Some(page) = self.known(target) {
-            return Ok(page);
-        }
-        let page =
-            Arc::new(Page::new(target.clone(), self.driver.page(target).await?, self.next_ref.clone()));
-        let mut pages = self.pages();
-        pages.retain(|_, page| !page.driver.state().is_closed);
-        pages.insert(target.clone(), page.clone());
-        Ok(page)
+    /// The page of a tab. A dialog that is open there already would not be heard of otherwise.
+    pub(crate) async fn page(&self, target: &TargetId, missed: Option<Dialog>) -> Result<Arc<Page>, OpError> {
+        let page = {
+            let mut pages = self.pages();
+            pages.retain(|_, page| page.get().is_none_or(is_there));
+            pages.entry(target.clone()).or_default().clone()
+        };
+        let attach = || async {
+            let driver = self.driver.page(target, missed).await?;
+            Ok::<_, OpError>(Arc::new(Page::new(target.clone(), driver, self.next_ref.clone())))
+        };
+        page.get_or_try_init(attach).await.cloned()
     }
 
-    fn known(&self, target: &TargetId) -> Option<Arc<Page>> {
-        self.pages().get(target).filter(|page| !page.driver.state().is_closed).cloned()
-    }
-
-    fn pages(&self) -> MutexGuard<'_, HashMap<TargetId, Arc<Page>>> {
+    fn pages(&self) -> MutexGuard<'_, HashMap<TargetId, Arc<OnceCell<Arc<Page>>>>> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_there(page: &Arc<Page>) -> bool {
+    page.driver.state().end().is_none()
 }
 
 fn not_connected(error: ConnectError) -> OpError {

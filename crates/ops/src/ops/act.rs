@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Acting;
 use crate::driver::{Button as MouseButton, DriverError, Modifiers, Mouse};
-use crate::error::OpError;
+use crate::error::{Code, OpError};
 use crate::output::Output;
 use crate::page::{Click as Pressing, Element};
 use crate::registry::{Access, Op, Set};
@@ -305,13 +305,22 @@ impl Op for Dialog {
         let Some(dialog) = page.driver.state().dialog else {
             let message = "no dialog is open";
             let hint = "it may have been dismissed: nobody answered it in time (see console)";
-            return Err(OpError::new(crate::error::Code::NoDialog, message, hint));
+            return Err(OpError::new(Code::NoDialog, message, hint));
         };
         let observed = crate::page::Observed::begin(call, &tab, &page);
         let answered = page.driver.answer_dialog(input.accept, input.text.as_deref());
-        match tokio::time::timeout_at(call.action_deadline(), answered).await {
-            Ok(result) => result.map_err(|error| page.explain(error))?,
-            Err(_) => return Err(page.no_answer()),
+        match page.within(call.action_deadline(), answered).await {
+            // It was open before this connection was.
+            Err(error) if error.code == Code::BrowserSaid => {
+                let recorder = call.hub().recorder();
+                let open = recorder.dialogs().of(&tab.browser, &tab.target);
+                let Some(open) = open else { return Err(error) };
+                if !recorder.answer_dialog(&open, input.accept, input.text.as_deref()).await {
+                    return Err(error);
+                }
+                page.driver.dialog_is_over();
+            }
+            answered => answered?,
         }
         let what = if input.accept { "accepted" } else { "dismissed" };
         let data = json!({"kind": dialog.kind, "message": dialog.message, "accepted": input.accept});

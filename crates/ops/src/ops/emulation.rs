@@ -64,8 +64,7 @@ impl Op for Emulate {
         let page = call.page().await?;
         let _turn = page.turn.lock().await;
         let emulation = wished(&input)?;
-        let asked = tokio::time::timeout_at(call.action_deadline(), page.driver.emulate(&emulation)).await;
-        asked.map_err(|_| page.no_answer())?.map_err(|error| page.explain(error))?;
+        page.within(call.action_deadline(), page.driver.emulate(&emulation)).await?;
         Ok(Output::new(json!({"done": true}), "done; it holds for this tab until you undo it or leave"))
     }
 }
@@ -197,8 +196,7 @@ impl Op for Resize {
         let page = call.page().await?;
         let _turn = page.turn.lock().await;
         let emulation = Emulation { viewport: Some(Some(viewport)), ..Emulation::default() };
-        let asked = tokio::time::timeout_at(call.action_deadline(), page.driver.emulate(&emulation)).await;
-        asked.map_err(|_| page.no_answer())?.map_err(|error| page.explain(error))?;
+        page.within(call.action_deadline(), page.driver.emulate(&emulation)).await?;
         let data = json!({"width": input.width, "height": input.height});
         Ok(Output::new(data, format!("the view is {} x {}", input.width, input.height)))
     }

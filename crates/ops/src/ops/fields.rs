@@ -54,6 +54,7 @@ impl Op for Type {
         if input.slowly.unwrap_or(false) || located.is_none() {
             let pause = if input.slowly.unwrap_or(false) { SLOWLY } else { Duration::ZERO };
             let deadline = acting.deadline + pause * input.text.chars().count() as u32;
+            call.not_before(deadline);
             acting.page.type_keys(&input.text, pause, deadline).await?;
         }
         if input.submit.unwrap_or(false) {
@@ -303,10 +304,7 @@ impl Op for Upload {
             return Err(OpError::bad_input(message, "give one path"));
         }
         let set = acting.page.driver.set_files(&located.frame, number, &files);
-        match tokio::time::timeout_at(acting.deadline, set).await {
-            Ok(result) => result.map_err(|error| acting.page.explain(error))?,
-            Err(_) => return Err(acting.page.no_answer()),
-        }
+        acting.page.within(acting.deadline, set).await?;
         acting.done("gave files to", Some(&located), json!({ "files": files })).await
     }
 }

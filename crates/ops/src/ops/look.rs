@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Code, OpError};
 use crate::output::Output;
-use crate::page::{Element, SnapshotOptions};
+use crate::page::{Element, Located, SnapshotOptions, name_refs};
 use crate::registry::{Access, Op, Set};
 use crate::request::{Call, cut};
 
@@ -171,7 +171,7 @@ async fn of_page(
         Some(target) => Some(page.locate(target, deadline).await?),
         None => None,
     };
-    let answer = page
+    let mut answer = page
         .settled(deadline, || async {
             match &located {
                 Some(located) => {
@@ -186,18 +186,26 @@ async fn of_page(
             }
         })
         .await?;
+    let frame = located.as_ref().map_or(0, Located::frame_number);
+    name_refs(&mut answer, frame);
     match (answer.get("error").and_then(Value::as_str), located) {
         (Some("stale"), Some(located)) => Err(page.stale(&located.name, deadline).await),
-        (Some(code), _) => {
-            let message = answer["message"].as_str().unwrap_or(code).to_owned();
-            Err(OpError::new(
-                Code::BrowserSaid,
-                format!("{function}: {message}"),
-                "take a snapshot to see the page",
-            ))
-        }
-        (None, _) => Ok((page.url(), answer)),
+        _ => Ok((page.url(), accepted(function, answer)?)),
     }
+}
+
+/// Asks the page script in all frames.
+async fn of_frames(call: &Call, function: &str, wish: &Value) -> Result<(String, Value), OpError> {
+    let page = call.page().await?;
+    let answer = page.settled(call.action_deadline(), || page.gathered(function, wish)).await?;
+    Ok((page.url(), accepted(function, answer)?))
+}
+
+/// An answer of the page script, unless it is a refusal.
+fn accepted(function: &str, answer: Value) -> Result<Value, OpError> {
+    let Some(code) = answer.get("error").and_then(Value::as_str) else { return Ok(answer) };
+    let message = format!("{function}: {}", answer["message"].as_str().unwrap_or(code));
+    Err(OpError::new(Code::BrowserSaid, message, "take a snapshot to see the page"))
 }
 
 pub(crate) struct Forms;
@@ -214,7 +222,7 @@ impl Op for Forms {
 
     async fn run(call: &Call, input: FormsInput) -> Result<Output, OpError> {
         let function = if input.structure.unwrap_or(false) { "structure" } else { "forms" };
-        let (url, answer) = of_page(call, None, function, json!({})).await?;
+        let (url, answer) = of_frames(call, function, &json!({})).await?;
         let data = if answer.is_array() { json!({ "forms": answer }) } else { answer };
         let text = serde_json::to_string_pretty(&data).unwrap_or_default();
         Ok(Output::new(data, text).from_page(&url))
@@ -256,8 +264,7 @@ impl Op for Get {
         let value = match (input.what, &input.target) {
             (What::Url, _) => json!(page.url()),
             (What::Title, _) => {
-                let title = tokio::time::timeout_at(deadline, page.driver.title()).await;
-                json!(title.map_err(|_| page.no_answer())?.map_err(|error| page.explain(error))?)
+                json!(page.within(deadline, page.driver.title()).await?)
             }
             (What::Count, Some(Element::Locator(locator))) => {
                 json!(page.settled(deadline, || page.found(locator, 1)).await??.total)
@@ -305,11 +312,9 @@ impl Op for Get {
                         .await?
                     }
                     function => {
-                        let evaluated = page.driver.evaluate(&located.frame, function, Some(located.number));
-                        let evaluated = tokio::time::timeout_at(deadline, evaluated)
-                            .await
-                            .map_err(|_| page.no_answer())?;
-                        evaluated.map_err(|error| page.explain(error))?.value.unwrap_or(Value::Null)
+                        let number = Some(located.number);
+                        let evaluated = page.driver.evaluate(&located.frame, function, number, deadline);
+                        page.within(deadline, evaluated).await?.value.unwrap_or(Value::Null)
                     }
                 }
             }
@@ -429,6 +434,22 @@ impl Op for Inspect {
                 let page = call.page().await?;
                 let elements = page.settled(call.action_deadline(), || page.elements(&wish)).await?;
                 (page.url(), elements)
+            }
+            what @ (Question::Search | Question::Similar | Question::Structure) => {
+                of_frames(call, what.as_str(), &wish).await?
+            }
+            Question::At => {
+                let point = |name: &str| {
+                    let missing = || {
+                        let message = format!("inspect: `query.{name}`: expected a number");
+                        OpError::bad_input(message, "for example {\"x\": 100, \"y\": 200}")
+                    };
+                    wish[name].as_f64().ok_or_else(missing)
+                };
+                let (x, y) = (point("x")?, point("y")?);
+                let page = call.page().await?;
+                let answer = page.settled(call.action_deadline(), || page.at_point(x, y)).await?;
+                (page.url(), accepted("at", answer)?)
             }
             what => of_page(call, input.target.as_ref(), what.as_str(), wish).await?,
         };

@@ -12,6 +12,7 @@ use crate::page::Observed;
 use crate::registry::{Access, Op, Set};
 use crate::request::Call;
 use crate::tab::Tab;
+use crate::undo::Undo;
 
 choice!(Until {
     Load = "load",
@@ -71,8 +72,8 @@ pub(crate) async fn arrive(
     let mut changes = page.driver.changes();
     loop {
         let state = page.driver.state();
-        if state.is_closed {
-            return Err(DriverError::Closed.into());
+        if let Some(error) = state.end() {
+            return Err(error.into());
         }
         if state.has_crashed && !before.has_crashed {
             return Err(DriverError::Crashed.into());
@@ -118,23 +119,30 @@ async fn go(
     let observed = Observed::begin(call, tab, page);
     let before = page.driver.state();
     let deadline = call.navigation_deadline();
+    let stop = {
+        let driver = page.driver.clone();
+        Undo::with(async move {
+            let _ = driver.stop_loading().await;
+        })
+    };
     let going = match tokio::time::timeout_at(deadline, start).await {
         Ok(going) => going.map_err(|error| page.explain(error))?,
         Err(_) => {
-            let _ = tokio::time::timeout(Duration::from_secs(1), page.driver.stop_loading()).await;
             let message = format!("{what}: the server did not answer in time");
             return Err(OpError::new(Code::Timeout, message, "try again with a longer `timeout`"));
         }
     };
     match going {
         Going::Document | Going::Step => {
-            arrive(page, &before, until, going == Going::Step, deadline).await?;
+            let arrived = arrive(page, &before, until, going == Going::Step, deadline).await;
+            // What takes long goes on loading; only who is called off stops it.
+            stop.forget();
+            arrived?;
             if until == Some(Until::Idle) {
                 super::wait::network_idle(call, tab, page, deadline).await?;
             }
         }
-        Going::Within => {}
-        Going::Download => {}
+        Going::Within | Going::Download => stop.forget(),
         Going::Nowhere => {
             let message = format!("{what}: there is no such page in this tab's history");
             return Err(OpError::new(Code::NavigationFailed, message, "navigate to an address instead"));

@@ -1,6 +1,7 @@
 //! Pictures: screenshot, PDF, highlight, and an element that a person picks.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -8,12 +9,13 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::driver::{ImageFormat, Page, Paper, Rect, Shot};
+use crate::driver::{FrameId, ImageFormat, Page, Paper, Rect, Shot};
 use crate::error::{Code, OpError};
 use crate::output::{Media, Output};
 use crate::page::Element;
 use crate::registry::{Access, Op, Set};
 use crate::request::Call;
+use crate::undo::Undo;
 
 choice!(Format {
     Png = "png",
@@ -60,7 +62,7 @@ impl Op for Screenshot {
             return Err(OpError::bad_input("screenshot: `quality`: expected 0 to 100", "for example 80"));
         }
         let full = input.full.unwrap_or(false);
-        let (view, document) = within(&page, deadline, page.driver.layout()).await?;
+        let (view, document) = page.within(deadline, page.driver.layout()).await?;
         let area = match (&input.target, &input.clip) {
             (Some(target), _) => element_area(&page, target, view, deadline).await?,
             (None, Some(clip)) => {
@@ -82,21 +84,16 @@ impl Op for Screenshot {
         let scale = shrink(size.width, input.max_width).min(shrink(size.height, input.max_height));
         let annotated = match input.annotate.unwrap_or(false) {
             true => {
-                let main = page.main_frame().await.map_err(|error| page.explain(error))?;
+                let main = page.within(deadline, page.main_frame()).await?;
+                let undo = undo(&page, &main, "unannotate");
                 let boxes =
                     page.settled(deadline, || page.script(&main, "annotate", json!({"full": full}))).await?;
-                Some((main, boxes))
+                Some((boxes, undo))
             }
             false => None,
         };
         let shot = Shot { format, quality: input.quality, clip: size, is_beyond_view: area.is_some(), scale };
-        let taken = within(&page, deadline, page.driver.screenshot(&shot)).await;
-        if let Some((main, _)) = &annotated {
-            // The page is left as it was, whatever became of the picture.
-            let _ = tokio::time::timeout(Duration::from_secs(2), page.script(main, "unannotate", json!({})))
-                .await;
-        }
-        let picture = taken?;
+        let picture = page.within(deadline, page.driver.screenshot(&shot)).await?;
         let (mime, ending) = match format {
             ImageFormat::Png => ("image/png", "png"),
             ImageFormat::Jpeg => ("image/jpeg", "jpg"),
@@ -105,7 +102,7 @@ impl Op for Screenshot {
         let (width, height) = ((size.width * scale).round(), (size.height * scale).round());
         let mut data = json!({"width": width, "height": height, "format": format_name(format), "bytes": picture.len(),
             "url": page.url()});
-        if let Some((_, boxes)) = &annotated {
+        if let Some((boxes, _)) = &annotated {
             data["boxes"] = boxes["boxes"].clone();
         }
         let text = format!("screenshot of {width} x {height} pixels");
@@ -124,6 +121,14 @@ fn format_name(format: ImageFormat) -> &'static str {
     }
 }
 
+/// Takes back what was drawn over the page, whatever becomes of the op.
+fn undo(page: &Arc<Page>, main: &FrameId, function: &'static str) -> Undo {
+    let (page, main) = (page.clone(), main.clone());
+    Undo::with(async move {
+        let _ = page.script(&main, function, json!({})).await;
+    })
+}
+
 /// Where an element is in the document.
 async fn element_area(
     page: &Page,
@@ -137,17 +142,6 @@ async fn element_area(
         return Err(page.stale(&located.name, deadline).await);
     };
     Ok(Some(Rect { x: x + view.x, y: y + view.y, width, height }))
-}
-
-async fn within<T>(
-    page: &Page,
-    deadline: Instant,
-    work: impl Future<Output = Result<T, crate::driver::DriverError>>,
-) -> Result<T, OpError> {
-    match tokio::time::timeout_at(deadline, work).await {
-        Ok(result) => result.map_err(|error| page.explain(error)),
-        Err(_) => Err(page.no_answer()),
-    }
 }
 
 /// Writes a file that an agent named, whole or not at all.
@@ -239,7 +233,7 @@ impl Op for Pdf {
             margin: input.margin,
             ranges: input.pages.unwrap_or_default(),
         };
-        let content = within(&page, call.navigation_deadline(), page.driver.pdf(&paper)).await?;
+        let content = page.within(call.navigation_deadline(), page.driver.pdf(&paper)).await?;
         let data = json!({"bytes": content.len(), "url": page.url()});
         match &input.file {
             Some(file) => saved(call, file, "pdf", &content, data, "PDF").await,
@@ -300,14 +294,16 @@ impl Op for Pick {
         if let Some(message) = input.message {
             wish["message"] = json!(message);
         }
-        let main = page.main_frame().await.map_err(|error| page.explain(error))?;
         let deadline = call.deadline_or(PICK_PATIENCE);
+        let main = page.within(deadline, page.main_frame()).await?;
+        let undo = undo(&page, &main, "unpick");
         let picked = tokio::time::timeout_at(deadline, page.script(&main, "pick", wish)).await;
         let answer = match picked {
-            Ok(result) => result.map_err(|error| page.explain(error))?,
+            Ok(result) => {
+                undo.forget();
+                result.map_err(|error| page.explain(error))?
+            }
             Err(_) => {
-                let _ = tokio::time::timeout(Duration::from_secs(2), page.script(&main, "unpick", json!({})))
-                    .await;
                 let message = "nobody picked an element in time";
                 return Err(OpError::new(
                     Code::Timeout,

@@ -1,12 +1,15 @@
 //! JavaScript in the page.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::error::OpError;
 use crate::output::Output;
-use crate::page::Element;
+use crate::page::{Element, Page};
 use crate::registry::{Access, Op, Set};
 use crate::request::Call;
+use crate::undo::Undo;
 
 /// An expression from an expression or a function. Statements stay what they are; the driver sees to them.
 pub(crate) fn callable(source: &str) -> String {
@@ -51,6 +54,17 @@ fn balanced(head: &str) -> bool {
     false
 }
 
+/// For the browser to say that it has stopped a script.
+const STOPPING: Duration = Duration::from_millis(500);
+
+/// What an agent calls off does not go on in the page. At its deadline the browser stops it.
+pub(crate) fn stop_script(page: &Page) -> Undo {
+    let driver = page.driver.clone();
+    Undo::with(async move {
+        let _ = driver.stop_script().await;
+    })
+}
+
 pub(crate) struct Evaluate;
 
 input!(EvaluateInput {
@@ -73,7 +87,7 @@ impl Op for Evaluate {
         let deadline = call.action_deadline();
         let (frame, number, source) = match &input.target {
             None => {
-                let main = page.main_frame().await.map_err(|error| page.explain(error))?;
+                let main = page.within(deadline, page.main_frame()).await?;
                 (main, None, callable(&input.expression))
             }
             Some(target) => {
@@ -83,11 +97,11 @@ impl Op for Evaluate {
                 (located.frame, Some(located.number), source)
             }
         };
+        let undo = stop_script(&page);
         let evaluated =
-            match tokio::time::timeout_at(deadline, page.driver.evaluate(&frame, &source, number)).await {
-                Ok(result) => result.map_err(|error| page.explain(error))?,
-                Err(_) => return Err(page.no_answer()),
-            };
+            page.within(deadline + STOPPING, page.driver.evaluate(&frame, &source, number, deadline)).await;
+        undo.forget();
+        let evaluated = evaluated?;
         let data = json!({"value": evaluated.value});
         Ok(Output::new(data, evaluated.text).from_page(&page.url()))
     }

@@ -1,13 +1,17 @@
 //! What sites keep: local storage, cookies, and both as a state that can be saved; and requests with them.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use crate::driver::Page;
 use crate::error::{Code, OpError};
 use crate::output::Output;
 use crate::registry::{Access, Op, Set};
 use crate::request::Call;
+use crate::undo::Undo;
 
 choice!(Kind {
     Local = "local",
@@ -54,7 +58,7 @@ impl Op for Storage {
         if input.clear.unwrap_or(false) {
             wish["clear"] = json!(true);
         }
-        let main = page.main_frame().await.map_err(|error| page.explain(error))?;
+        let main = page.within(deadline, page.main_frame()).await?;
         let answer = page.settled(deadline, || page.script(&main, "storage", wish.clone())).await?;
         if let Some(error) = answer.get("error").and_then(Value::as_str) {
             let message = answer["message"].as_str().unwrap_or(error).to_owned();
@@ -97,6 +101,7 @@ impl Op for Cookies {
 
     async fn run(call: &Call, input: CookiesInput) -> Result<Output, OpError> {
         let page = call.page().await?;
+        let deadline = call.action_deadline();
         let urls = input.url.clone().map(|url| vec![url]);
         let action = input.action.unwrap_or(CookieAction::List);
         let here = page.url();
@@ -122,23 +127,22 @@ impl Op for Cookies {
                 for (name, value) in more.into_iter().filter(|(_, value)| !value.is_null()) {
                     cookie[name] = value;
                 }
-                page.driver.set_cookies(&[cookie]).await.map_err(|error| page.explain(error))?;
+                page.within(deadline, page.driver.set_cookies(&[cookie])).await?;
             }
             CookieAction::Delete | CookieAction::Clear => {
                 let name = if action == CookieAction::Delete { Some(named()?) } else { None };
-                let found =
-                    page.driver.cookies(urls.as_deref()).await.map_err(|error| page.explain(error))?;
+                let found = page.within(deadline, page.driver.cookies(urls.as_deref())).await?;
                 for cookie in found
                     .iter()
                     .filter(|cookie| name.as_ref().is_none_or(|name| cookie["name"] == json!(name)))
                 {
                     let filter =
                         json!({"name": cookie["name"], "domain": cookie["domain"], "path": cookie["path"]});
-                    page.driver.delete_cookie(&filter).await.map_err(|error| page.explain(error))?;
+                    page.within(deadline, page.driver.delete_cookie(&filter)).await?;
                 }
             }
         }
-        let mut cookies = page.driver.cookies(urls.as_deref()).await.map_err(|error| page.explain(error))?;
+        let mut cookies = page.within(deadline, page.driver.cookies(urls.as_deref())).await?;
         if let (CookieAction::List, Some(name)) = (action, &input.name) {
             cookies.retain(|cookie| cookie["name"] == json!(name));
         }
@@ -206,8 +210,8 @@ impl Op for SaveState {
     async fn run(call: &Call, input: SaveStateInput) -> Result<Output, OpError> {
         let page = call.page().await?;
         let deadline = call.action_deadline();
-        let main = page.main_frame().await.map_err(|error| page.explain(error))?;
-        let cookies = page.driver.cookies(None).await.map_err(|error| page.explain(error))?;
+        let main = page.within(deadline, page.main_frame()).await?;
+        let cookies = page.within(deadline, page.driver.cookies(None)).await?;
         let kept: Vec<Value> = cookies
             .iter()
             .map(|cookie| {
@@ -299,6 +303,7 @@ impl Op for LoadState {
         };
         let State { cookies, origins } = state;
         let page = call.page().await?;
+        let deadline = call.action_deadline();
         let mut failed = 0;
         for cookie in &cookies {
             let mut cookie = cookie.clone();
@@ -307,7 +312,7 @@ impl Op for LoadState {
             {
                 members.remove("expires");
             }
-            if page.driver.set_cookies(&[cookie]).await.is_err() {
+            if page.within(deadline, page.driver.set_cookies(&[cookie])).await.is_err() {
                 failed += 1;
             }
         }
@@ -327,8 +332,8 @@ impl Op for LoadState {
 
 /// Storage is set in pages of its own site; the others are named.
 async fn set_items(page: &Page, call: &Call, origins: &[Origin]) -> Result<(usize, Vec<String>), OpError> {
-    let main = page.main_frame().await.map_err(|error| page.explain(error))?;
     let deadline = call.action_deadline();
+    let main = page.within(deadline, page.main_frame()).await?;
     let known = page.settled(deadline, || page.script(&main, "storage", json!({"kind": "local"}))).await?;
     let here = known["origin"].as_str().unwrap_or_default();
     let mut set = 0;
@@ -346,6 +351,9 @@ async fn set_items(page: &Page, call: &Call, origins: &[Origin]) -> Result<(usiz
     }
     Ok((set, others))
 }
+
+/// For a page to give up a request.
+const GIVING_UP: Duration = Duration::from_secs(5);
 
 pub(crate) struct Fetch;
 
@@ -367,10 +375,11 @@ impl Op for Fetch {
     async fn run(call: &Call, input: FetchInput) -> Result<Output, OpError> {
         let page = call.page().await?;
         let deadline = call.navigation_deadline();
-        let main = page.main_frame().await.map_err(|error| page.explain(error))?;
+        let main = page.within(deadline, page.main_frame()).await?;
         // As the page would take it: `//host/x` and `..` are addresses too.
         let whole = format!("new URL({}, document.baseURI).href", json!(input.url));
-        let whole = tokio::time::timeout_at(deadline, page.driver.evaluate(&main, &whole, None)).await;
+        let whole =
+            tokio::time::timeout_at(deadline, page.driver.evaluate(&main, &whole, None, deadline)).await;
         let whole = match whole {
             Ok(Ok(whole)) => whole.text,
             Ok(Err(crate::driver::DriverError::Threw(_))) => {
@@ -400,14 +409,29 @@ impl Op for Fetch {
             init["body"] = body;
         }
         let max = call.max_chars;
+        // By this name it can be given up from outside.
+        let name = json!(format!("fetch {:016x}", getrandom::u64().unwrap_or_default()));
         let source = format!(
-            "(async () => {{ const r = await fetch({}, {init}); const text = await r.text(); \
+            "(async () => {{ const abort = new AbortController(), name = Symbol.for({name}); \
+             Object.defineProperty(globalThis, name, {{ value: abort, configurable: true, enumerable: false }}); \
+             try {{ const r = await fetch({}, {{ ...{init}, signal: abort.signal }}); const text = await r.text(); \
              return {{ status: r.status, statusText: r.statusText, url: r.url, redirected: r.redirected, \
              headers: Object.fromEntries(r.headers), length: text.length, truncated: text.length > {max}, \
-             body: text.slice(0, {max}) }}; }})()",
+             body: text.slice(0, {max}) }}; }} finally {{ delete globalThis[name]; }} }})()",
             json!(whole)
         );
-        let fetched = tokio::time::timeout_at(deadline, page.driver.evaluate(&main, &source, None)).await;
+        let undo = {
+            let (driver, main) = (page.driver.clone(), main.clone());
+            let abort = format!("globalThis[Symbol.for({name})]?.abort()");
+            Undo::with(async move {
+                let _ = driver.evaluate(&main, &abort, None, Instant::now() + GIVING_UP).await;
+            })
+        };
+        let fetched =
+            tokio::time::timeout_at(deadline, page.driver.evaluate(&main, &source, None, deadline)).await;
+        if fetched.is_ok() {
+            undo.forget();
+        }
         let answer = match fetched {
             Ok(Ok(evaluated)) => evaluated.value.unwrap_or(Value::Null),
             Ok(Err(crate::driver::DriverError::Threw(what))) => {

@@ -45,13 +45,11 @@ impl Op for Trace {
                 let categories = input
                     .categories
                     .unwrap_or_else(|| CATEGORIES.iter().map(|name| (*name).to_owned()).collect());
-                let started = tokio::time::timeout_at(deadline, page.driver.start_trace(&categories)).await;
-                started.map_err(|_| page.no_answer())?.map_err(|error| page.explain(error))?;
+                page.within(deadline, page.driver.start_trace(&categories)).await?;
                 Ok(Output::new(json!({"recording": true}), "recording; stop it with trace, action stop"))
             }
             Action::Stop => {
-                let stopped = tokio::time::timeout_at(deadline, page.driver.stop_trace()).await;
-                let trace = stopped.map_err(|_| page.no_answer())?.map_err(|error| page.explain(error))?;
+                let trace = page.within(deadline, page.driver.stop_trace()).await?;
                 let file = input.file.unwrap_or_else(|| format!("trace-{}.json", page.target));
                 let data = json!({"bytes": trace.len()});
                 super::picture::saved(call, &file, "json", &trace, data, "trace").await

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::script::stop_script;
 use crate::driver::{DriverError, Page};
 use crate::error::{Code, OpError};
 use crate::output::Output;
@@ -63,6 +64,7 @@ impl Op for WaitFor {
                     "for example 1.5",
                 ));
             }
+            call.not_before(begun + Duration::from_secs_f64(seconds));
             tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
             conditions.push(format!("{seconds} s"));
         }
@@ -88,6 +90,7 @@ impl Op for WaitFor {
             }
             let page = call.page_of(&tab).await?;
             let deadline = call.navigation_deadline() + Duration::from_secs_f64(input.time.unwrap_or(0.0));
+            call.not_before(deadline);
             let wait = Wait { call, page: &page, deadline };
             if let Some(text) = &input.text {
                 wait.until(&format!("text \"{text}\""), || page.has_text(text)).await?;
@@ -110,7 +113,7 @@ impl Op for WaitFor {
                 conditions.push(format!("URL {pattern}"));
             }
             if let Some(expression) = &input.expression {
-                wait.until(&format!("`{expression}`"), || is_true(&page, expression)).await?;
+                wait.until(&format!("`{expression}`"), || is_true(&page, expression, deadline)).await?;
                 conditions.push(format!("`{expression}`"));
             }
             match input.load {
@@ -190,9 +193,13 @@ async fn is_so(page: &Page, target: &Element, state: Presence) -> Result<bool, D
     })
 }
 
-async fn is_true(page: &Page, expression: &str) -> Result<bool, DriverError> {
+async fn is_true(page: &Page, expression: &str, deadline: Instant) -> Result<bool, DriverError> {
     let main = page.main_frame().await?;
-    let value = page.driver.evaluate(&main, &super::script::callable(expression), None).await?.value;
+    let source = super::script::callable(expression);
+    let undo = stop_script(page);
+    let value = page.driver.evaluate(&main, &source, None, deadline).await;
+    undo.forget();
+    let value = value?.value;
     Ok(match value {
         None | Some(Value::Null | Value::Bool(false)) => false,
         Some(Value::Number(number)) => number.as_f64() != Some(0.0),

@@ -1,5 +1,6 @@
 //! Acting on elements as a person would: wait until it can be done, aim, and do it with real input.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -8,8 +9,9 @@ use tokio::time::Instant;
 
 use super::{Located, Page};
 use crate::driver::keys::{self, Key};
-use crate::driver::{Button, DriverError, Frame, FrameId, Modifiers, Mouse};
+use crate::driver::{Button, Driver, DriverError, Frame, FrameId, Modifiers, Mouse};
 use crate::error::{Code, OpError};
+use crate::undo::Undo;
 
 /// A point of the page's view at which an element can be hit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,6 +50,7 @@ struct Verdict {
     arrived: bool,
     #[serde(default)]
     hit: bool,
+    by: Option<String>,
 }
 
 /// Between two looks at an element that cannot be acted on yet.
@@ -175,20 +178,23 @@ impl Page {
         OpError::new(Code::NotActionable, message, hint).with("reason", Value::String(ready.reason))
     }
 
-    /// Clicks, and sees to it that the click has arrived: a browser gives it to the outer page as long as it has
-    /// not drawn a frame of another site.
+    /// Clicks, and sees to it that the click has arrived where it was meant to. What lands on something else is kept
+    /// from the page and given again: the element has moved. And a browser gives a click to the outer page as long as
+    /// it has not drawn a frame of another site.
     pub(crate) async fn click(
         &self,
         located: &Located,
         click: Click,
         deadline: Instant,
     ) -> Result<(), OpError> {
-        let is_main = self.main_frame().await.map_err(|error| self.explain(error))? == located.frame;
+        let is_main = self.within(deadline, self.main_frame()).await? == located.frame;
+        let mut by = None;
         for _ in 0..MISSES {
             let aim = self.ready(located, "click", deadline).await?;
-            let armed = self.script(&located.frame, "arm", json!({"ref": located.number})).await.is_ok();
+            let arm = json!({"ref": located.number, "block": true});
+            let armed = tokio::time::timeout_at(deadline, self.script(&located.frame, "arm", arm)).await;
             self.press(aim, click, deadline).await?;
-            if !armed || is_main {
+            if !matches!(armed, Ok(Ok(_))) {
                 return Ok(());
             }
             let verdict =
@@ -198,18 +204,21 @@ impl Page {
                 // It has led elsewhere, or opened a dialog.
                 _ => return Ok(()),
             };
-            if verdict.arrived && !verdict.hit {
-                let message = format!("the click on {} landed on something else", located.name);
-                let hint = "take a snapshot: what lay there has moved";
-                return Err(OpError::new(Code::NotActionable, message, hint));
-            }
-            if verdict.arrived {
-                return Ok(());
+            match verdict {
+                Verdict { hit: true, .. } => return Ok(()),
+                // In the main frame it can only have gone into a frame that the element is, or to the browser itself.
+                Verdict { arrived: false, .. } if is_main => return Ok(()),
+                missed => by = missed.by,
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        let message = format!("the click on {} did not arrive", located.name);
-        Err(OpError::new(Code::NotActionable, message, "try again when its frame has been drawn"))
+        let message = match by {
+            Some(by) => format!("the click on {} would have landed on {by}, and was kept back", located.name),
+            None => format!("the click on {} did not arrive", located.name),
+        };
+        let hint =
+            "the page moves it, or has not drawn it yet: wait until it rests (wait_for), then try again";
+        Err(OpError::new(Code::NotActionable, message, hint))
     }
 
     /// Moves the mouse and presses its button, as often as is asked.
@@ -218,7 +227,11 @@ impl Page {
         let Aim { x, y } = aim;
         self.mouse(x, y, Mouse::Move, held, deadline).await?;
         for clicks in 1..=count {
-            for act in [Mouse::Down { button, clicks }, Mouse::Up { button, clicks }] {
+            let up = Mouse::Up { button, clicks };
+            let undo = self.undo(move |driver| async move {
+                let _ = driver.mouse(x, y, up, held).await;
+            });
+            for act in [Mouse::Down { button, clicks }, up] {
                 match self.mouse(x, y, act, held, deadline).await {
                     Ok(()) => {}
                     // It has opened a dialog: that is what it was for.
@@ -226,8 +239,22 @@ impl Page {
                     Err(error) => return Err(error),
                 }
             }
+            undo.forget();
         }
         Ok(())
+    }
+
+    /// Lets go of what is pressed, if nothing else has: as soon as no dialog is in the way.
+    fn undo<F>(&self, undo: impl FnOnce(Arc<dyn Driver>) -> F + Send + 'static) -> Undo
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let driver = self.driver.clone();
+        Undo::with(async move {
+            let mut changes = driver.changes();
+            while driver.state().dialog.is_some() && changes.changed().await.is_ok() {}
+            undo(driver).await;
+        })
     }
 
     pub(crate) async fn mouse(
@@ -252,6 +279,14 @@ impl Page {
         let (held, key) = parse_chord(chord)?;
         let modifiers: Vec<Key> = held_keys(held).into_iter().filter_map(keys::key).collect();
         let mut down = Modifiers::default();
+        let undo = {
+            let pressed: Vec<Key> = std::iter::once(&key).chain(&modifiers).cloned().collect();
+            self.undo(move |driver| async move {
+                for key in &pressed {
+                    let _ = driver.key(key, false, Modifiers::default()).await;
+                }
+            })
+        };
         for modifier in &modifiers {
             down = with(down, &modifier.key);
             self.key(modifier, true, down, deadline).await?;
@@ -264,6 +299,9 @@ impl Page {
         for modifier in modifiers.iter().rev() {
             let _ = self.key(modifier, false, Modifiers::default(), deadline).await;
         }
+        if released.is_ok() {
+            undo.forget();
+        }
         match released {
             Err(error) if error.code == Code::DialogOpen || error.code == Code::TabClosed => Ok(()),
             other => other,
@@ -271,10 +309,7 @@ impl Page {
     }
 
     async fn key(&self, key: &Key, is_down: bool, held: Modifiers, deadline: Instant) -> Result<(), OpError> {
-        match tokio::time::timeout_at(deadline, self.driver.key(key, is_down, held)).await {
-            Ok(result) => result.map_err(|error| self.explain(error)),
-            Err(_) => Err(self.no_answer()),
-        }
+        self.within(deadline, self.driver.key(key, is_down, held)).await
     }
 
     /// Types a text key by key.
@@ -301,10 +336,7 @@ impl Page {
     }
 
     pub(crate) async fn insert(&self, text: &str, deadline: Instant) -> Result<(), OpError> {
-        match tokio::time::timeout_at(deadline, self.driver.insert_text(text)).await {
-            Ok(result) => result.map_err(|error| self.explain(error)),
-            Err(_) => Err(self.no_answer()),
-        }
+        self.within(deadline, self.driver.insert_text(text)).await
     }
 }
 

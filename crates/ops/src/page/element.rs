@@ -76,6 +76,13 @@ pub(crate) struct Located {
     pub(crate) name: String,
 }
 
+impl Located {
+    /// 0 for the main frame.
+    pub(crate) fn frame_number(&self) -> usize {
+        parse_ref(&self.name).map_or(0, |(frame, _)| frame)
+    }
+}
+
 #[derive(Debug, Deserialize)]
 struct Found {
     #[serde(default)]
@@ -141,7 +148,10 @@ impl Page {
             let mut refs = self.refs();
             for (_, frame, found) in &found.all {
                 let line = format!("{} \"{}\"", found.role, found.name);
-                refs.shown.entry(written(*frame, found.r#ref)).or_insert(line);
+                let name = written(*frame, found.r#ref);
+                if !refs.shown.contains_key(&name) {
+                    refs.show(&name, &line);
+                }
             }
         }
         Ok(Ok(Listed {
@@ -235,12 +245,8 @@ impl Page {
         let mut matches = Matches { all: Vec::new(), total: 0, error: None };
         for frame in self.driver.frames().await? {
             let number = self.frame_number(&frame.id).await?;
-            let answer = match self.script(&frame.id, "find", json!({"locator": locator, "max": max})).await {
-                Ok(answer) => answer,
-                // A frame that goes away meanwhile has nothing.
-                Err(DriverError::Navigated) if number > 0 => continue,
-                Err(error) => return Err(error),
-            };
+            let answer = self.script_in_any(&frame, "find", json!({"locator": locator, "max": max})).await?;
+            let Some(answer) = answer else { continue };
             let found: Found = match serde_json::from_value(answer) {
                 Ok(found) => found,
                 Err(error) => return Err(DriverError::Refused(format!("find: {error}"))),

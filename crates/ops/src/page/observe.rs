@@ -31,7 +31,7 @@ pub(crate) struct Observed {
 
 impl Observed {
     pub(crate) fn begin(call: &Call, tab: &Tab, page: &Page) -> Self {
-        let (opened, _) = tab.connection.driver.opened(usize::MAX);
+        let opened = tab.connection.driver.opened_count();
         Self {
             browser: tab.browser.clone(),
             connection: tab.connection.clone(),
@@ -51,7 +51,7 @@ impl Observed {
             facts["url"] = json!(after.url);
             lines.push(format!("The page is now {}", after.url));
         }
-        let (_, opened) = self.connection.driver.opened(self.opened);
+        let opened = self.connection.driver.opened_since(self.opened);
         let mut tabs = Vec::new();
         for tab in opened.iter().filter(|tab| tab.opener.as_ref() == Some(&page.target)) {
             let name = call.numbers().of(&self.browser, &tab.target);
@@ -103,7 +103,7 @@ impl Observed {
         loop {
             let state = page.driver.state();
             let is_there = !state.is_leaving && state.is_dom_ready;
-            if is_there || state.dialog.is_some() || state.is_closed || state.has_crashed {
+            if is_there || state.dialog.is_some() || state.end().is_some() || state.has_crashed {
                 return;
             }
             if !matches!(tokio::time::timeout_at(until, changes.changed()).await, Ok(Ok(()))) {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::Page;
+use super::{FRAME_PATIENCE, KINDS, Page};
 use crate::driver::{DriverError, Frame, FrameId};
 use crate::error::OpError;
 
@@ -52,7 +52,7 @@ impl Page {
         let mut refs = self.refs();
         for line in &lines {
             if let Some(name) = ref_of(line) {
-                refs.shown.insert(name.to_owned(), line.trim_start().trim_start_matches("- ").to_owned());
+                refs.show(name, line.trim_start().trim_start_matches("- "));
             }
         }
         Ok(lines)
@@ -61,6 +61,9 @@ impl Page {
     /// The lines that are new or gone since the last snapshot of the same kind.
     pub(crate) fn difference(&self, kind: &str, lines: &[String]) -> Option<Vec<String>> {
         let mut refs = self.refs();
+        if refs.last.len() >= KINDS && !refs.last.contains_key(kind) {
+            refs.last.clear();
+        }
         let before = refs.last.insert(kind.to_owned(), lines.to_vec())?;
         Some(diff(&before, lines))
     }
@@ -95,19 +98,21 @@ impl Page {
         // Whose element is whose: asked of each child, since a page's elements do not know their frame's id.
         let mut children = Vec::new();
         for child in frames.iter().filter(|child| child.parent.as_ref() == Some(frame)) {
-            match self.owner(child).await {
-                Ok(owner) => children.push((owner, child)),
-                Err(DriverError::Navigated | DriverError::Refused(_)) => {}
-                Err(error) => return Err(error),
+            match tokio::time::timeout(FRAME_PATIENCE, self.owner(child)).await {
+                Ok(Ok(owner)) => children.push((owner, child)),
+                Ok(Err(DriverError::Navigated | DriverError::Refused(_))) | Err(_) => {}
+                Ok(Err(error)) => return Err(error),
             }
         }
         for inner in iframes.iter().rev() {
             let Some((_, child)) = children.iter().find(|(owner, _)| *owner == inner.r#ref) else { continue };
-            let below = match Box::pin(self.frame_lines(frames, &child.id, None, options, nesting + 1)).await
-            {
-                Ok(below) => below,
-                Err(DriverError::Navigated) => continue,
-                Err(error) => return Err(error),
+            let below = Box::pin(self.frame_lines(frames, &child.id, None, options, nesting + 1));
+            let below = match tokio::time::timeout(FRAME_PATIENCE, below).await {
+                Ok(Ok(below)) => below,
+                Ok(Err(DriverError::Navigated)) => continue,
+                Ok(Err(error)) => return Err(error),
+                // One that hangs must not hide the rest of the page.
+                Err(_) => vec!["- text: (this frame does not answer)".to_owned()],
             };
             let Some(line) = lines.get_mut(inner.line) else { continue };
             if !below.is_empty() && !line.ends_with(':') {

@@ -258,7 +258,7 @@ impl Attendant {
         let Some(target) = target else { return };
         match dialog {
             Some(dialog) => {
-                self.recorder.dialogs().opened(&self.browser, &target, &dialog.kind, &dialog.message);
+                self.recorder.dialogs().opened(&self.browser, &target, session, dialog);
             }
             None => self.recorder.dialogs().closed(&self.browser, &target),
         }
@@ -274,7 +274,7 @@ impl Attendant {
         }
     }
 
-    /// A document is about to be fetched: only from sites that may be used.
+    /// Something is about to be fetched, or a redirect of it: only from sites that may be used.
     fn paused(&mut self, session: &SessionId, event: &RequestPaused) {
         let refusal =
             self.recorder.origins(&self.browser).and_then(|origins| origins.refusal(&event.request.url));
@@ -288,7 +288,7 @@ impl Attendant {
         };
         let failed = json!({"requestId": event.request_id, "errorReason": "BlockedByClient"});
         self.post(Some(session), "Fetch.failRequest", failed, None);
-        tracing::info!(browser = self.browser, %refusal, "a document was not fetched");
+        tracing::info!(browser = self.browser, %refusal, "a request was refused");
         self.add(session, 0, |place| {
             place.record(now(), Level::Error, Source::Log, format!("Refused by policy: {refusal}"))
         });

@@ -1,6 +1,6 @@
 //! What events tell of a page: frames and their sessions, loading, dialogs, downloads.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bowline_wire::SessionId;
@@ -27,6 +27,8 @@ struct Inner {
     order: u64,
     /// Sessions of frames that have not been asked for theirs yet.
     unprepared: Vec<SessionId>,
+    /// Those that have been asked, and are waited for.
+    preparing: HashSet<SessionId>,
     /// A trace that was ended, to be read.
     trace: Option<String>,
     /// What is being dragged.
@@ -155,8 +157,14 @@ impl State {
     pub(super) async fn trace_stream(&self) -> Option<String> {
         let mut changes = self.changes();
         loop {
-            if let Some(stream) = self.inner().trace.take() {
-                return Some(stream);
+            {
+                let mut inner = self.inner();
+                if let Some(stream) = inner.trace.take() {
+                    return Some(stream);
+                }
+                if inner.page.is_gone || inner.page.is_closed {
+                    return None;
+                }
             }
             changes.changed().await.ok()?;
         }
@@ -186,7 +194,42 @@ impl State {
 
     /// Sessions of frames that are to be asked for their own frames.
     pub(super) fn take_unprepared(&self) -> Vec<SessionId> {
-        std::mem::take(&mut self.inner().unprepared)
+        let mut inner = self.inner();
+        let sessions = std::mem::take(&mut inner.unprepared);
+        inner.preparing.extend(sessions.iter().cloned());
+        sessions
+    }
+
+    pub(super) fn is_preparing(&self) -> bool {
+        !self.inner().preparing.is_empty()
+    }
+
+    /// They are too slow; what they tell later is heard all the same.
+    pub(super) fn stop_waiting(&self) {
+        self.inner().preparing.clear();
+    }
+
+    /// A session has told its frames, or went away.
+    pub(super) fn prepared(&self, session: &SessionId, tree: Option<&FrameTree>) {
+        self.change(|inner| {
+            inner.preparing.remove(session);
+            if let Some(tree) = tree {
+                inner.plant(session, tree, false);
+            }
+        });
+    }
+
+    /// A dialog that was open before anybody listened here.
+    pub(super) fn missed(&self, dialog: Dialog) {
+        self.change(|inner| {
+            inner.page.dialogs += 1;
+            inner.page.dialog = Some(dialog);
+        });
+    }
+
+    /// Nothing more will be heard of the page: the connection to its browser is over.
+    pub(super) fn ended(&self) {
+        self.change(|inner| inner.page.is_gone = true);
     }
 
     /// The frames of a session, as asked for.
@@ -230,6 +273,7 @@ impl State {
             }
             inner.frames.retain(|_, known| known.session.as_str() != session);
             inner.unprepared.retain(|child| child.as_str() != session);
+            inner.preparing.retain(|child| child.as_str() != session);
         });
     }
 

@@ -1,7 +1,7 @@
 //! The page script's world in a frame: made when it is first needed, and again after the document has changed.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bowline_wire::SessionId;
 use serde::Deserialize;
@@ -19,27 +19,42 @@ pub(super) struct World {
 }
 
 #[derive(Default)]
-pub(super) struct Worlds(Mutex<HashMap<FrameId, World>>);
+pub(super) struct Worlds(Mutex<HashMap<FrameId, Slot>>);
+
+#[derive(Default)]
+struct Slot {
+    world: Option<World>,
+    /// Held by whoever makes the world: two scripts in one frame would not know each other's refs.
+    making: Arc<tokio::sync::Mutex<()>>,
+}
 
 impl Worlds {
     /// The frame's world, unless it is now reached through another session.
     pub(super) fn get(&self, frame: &FrameId, session: &SessionId) -> Option<World> {
-        self.all().get(frame).filter(|world| world.session == *session).cloned()
+        let all = self.all();
+        all.get(frame)?.world.as_ref().filter(|world| world.session == *session).cloned()
     }
 
-    pub(super) fn put(&self, frame: &FrameId, world: World) {
-        self.all().insert(frame.clone(), world);
+    /// The turn to make a frame's world.
+    pub(super) fn making(&self, frame: &FrameId) -> Arc<tokio::sync::Mutex<()>> {
+        self.all().entry(frame.clone()).or_default().making.clone()
+    }
+
+    /// Adds one, and lets go of those of frames that are gone.
+    pub(super) fn put(&self, frame: &FrameId, world: World, is_there: impl Fn(&FrameId) -> bool) {
+        let mut all = self.all();
+        all.retain(|frame, _| is_there(frame));
+        all.entry(frame.clone()).or_default().world = Some(world);
     }
 
     /// It was found gone; a newer one stays.
     pub(super) fn forget(&self, frame: &FrameId, gone: &World) {
-        let mut all = self.all();
-        if all.get(frame) == Some(gone) {
-            all.remove(frame);
+        if let Some(slot) = self.all().get_mut(frame) {
+            slot.world.take_if(|world| world == gone);
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<FrameId, World>> {
+    fn all(&self) -> MutexGuard<'_, HashMap<FrameId, Slot>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
