@@ -12,7 +12,8 @@ import { endAllOf } from './lib/processes.mjs';
 const ALONE = ['load.test.mjs', 'lifecycle-faults.test.mjs', 'own-many.test.mjs'];
 
 /** Files that are run with a person's own browser too. */
-const isForBoth = (file) => file.startsWith('clients-') || ['ops-page.test.mjs', 'ops-cancel.test.mjs', 'ops-hard.test.mjs', 'actions.test.mjs'].includes(file);
+const FOR_BOTH = ['actions.test.mjs', 'ops-cancel.test.mjs', 'ops-hard.test.mjs', 'ops-page.test.mjs', 'ops-sites.test.mjs'];
+const isForBoth = (file) => file.startsWith('clients-') || FOR_BOTH.includes(file);
 
 const args = process.argv.slice(2);
 const direct = args.includes('--direct');

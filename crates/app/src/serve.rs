@@ -28,6 +28,7 @@ use bowline_hub::recorder::{Caps, Recorder, Settings as RecorderSettings};
 use bowline_hub::registry::{DEFAULT, Registry};
 use bowline_hub::router::Limits;
 use bowline_ops::{Ops, Settings as OpsSettings};
+use bowline_wire::origins::Sites;
 use serde_json::json;
 
 use crate::bundle;
@@ -97,7 +98,7 @@ async fn serve(config: &Config, paths: &Paths, mode: Mode, output: Output) -> Re
     let profiles = Profiles::open(&paths.temporary, &paths.profiles())
         .map_err(|error| Failure::io("temporary profiles", &error))?;
     let extensions = Extensions::with_audit(Audit::in_file(paths.state.join("audit.log")));
-    let backends = Arc::new(Backends::new(defaults(config, paths), profiles, extensions));
+    let backends = Arc::new(Backends::new(defaults(config, paths), profiles, extensions, sites(config)));
     let result = run_hub(config, paths, &backends, &mut signals, mode, output).await;
     // Also after a start that failed: the run directory is there already.
     backends.close();
@@ -384,17 +385,20 @@ fn sites_are_kept(config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
+fn sites(config: &Config) -> Sites {
+    let own =
+        config.browsers.iter().filter_map(|(name, browser)| Some((name.clone(), browser.sites.clone()?)));
+    Sites { all: config.sites.clone(), own: own.collect() }
+}
+
 fn recorder_settings(config: &Config, directory: Option<PathBuf>) -> RecorderSettings {
     let recorder = &config.recorder;
     let exceptions =
         config.browsers.iter().filter_map(|(name, browser)| Some((name.clone(), browser.recorded?)));
-    let own_sites =
-        config.browsers.iter().filter_map(|(name, browser)| Some((name.clone(), browser.sites.clone()?)));
     let unless_zero = |time: Duration| Some(time).filter(|time| !time.is_zero());
     RecorderSettings {
         enabled: recorder.enabled,
-        origins: config.sites.clone(),
-        origins_of: own_sites.collect(),
+        sites: sites(config),
         exceptions: exceptions.collect(),
         bounds: Bounds {
             console: recorder.max_console,

@@ -40,6 +40,7 @@ use bowline_hub::audit::Act;
 use bowline_hub::backend::{ExtensionSpec, Link, Outgoing, StartError, Started};
 use bowline_hub::extensions::{Extensions, Relay};
 use bowline_wire::Command;
+use bowline_wire::origins::Origins;
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use tokio::sync::{Semaphore, mpsc};
@@ -67,11 +68,13 @@ pub(crate) async fn start(
     extensions: &Extensions,
     name: &str,
     spec: &ExtensionSpec,
+    sites: &Origins,
     tasks: &TaskTracker,
 ) -> Result<Started, StartError> {
     let Some(mut relay) = extensions.take(&spec.instance, PATIENCE).await else { return Err(not_there()) };
     let salt = u64::from_str_radix(spec.instance.get(..16).unwrap_or("0"), 16).unwrap_or_default();
     let mut machine = Machine::new(relay.visitor.clone(), Instant::now(), salt);
+    machine.policy.sites = sites.clone();
     // Before anyone asks, the tabs are known.
     let known = tokio::time::timeout(FIRST_STATE, async {
         while !machine.is_known {

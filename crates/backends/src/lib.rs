@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use bowline_hub::backend::{Backend, LaunchSpec, Spec, StartError, Started};
 use bowline_hub::extensions::Extensions;
+use bowline_wire::origins::Sites;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tokio_util::task::TaskTracker;
@@ -57,17 +58,19 @@ pub struct Backends {
     profiles: Profiles,
     tasks: TaskTracker,
     extensions: Extensions,
+    sites: Sites,
     /// Held while a protocol description is fetched, so that a second asker finds it.
     fetching_protocol: tokio::sync::Mutex<()>,
 }
 
 impl Backends {
-    pub fn new(defaults: Defaults, profiles: Profiles, extensions: Extensions) -> Self {
+    pub fn new(defaults: Defaults, profiles: Profiles, extensions: Extensions, sites: Sites) -> Self {
         Self {
             defaults,
             profiles,
             tasks: TaskTracker::new(),
             extensions,
+            sites,
             fetching_protocol: tokio::sync::Mutex::default(),
         }
     }
@@ -93,7 +96,9 @@ impl Backend for Backends {
             match spec {
                 Spec::Launched(spec) => self.launch(name, spec).await,
                 Spec::Attached(spec) => attach::start(spec).await,
-                Spec::Extension(spec) => extension::start(&self.extensions, name, spec, &self.tasks).await,
+                Spec::Extension(spec) => {
+                    extension::start(&self.extensions, name, spec, self.sites.of(name), &self.tasks).await
+                }
             }
         })
     }

@@ -17,8 +17,7 @@ use crate::recorder::{Caps, Settings};
 /// Settings of a recorder that watches nothing and writes nothing.
 pub(crate) fn quiet_recorder() -> Settings {
     Settings {
-        origins: Default::default(),
-        origins_of: HashMap::new(),
+        sites: Default::default(),
         enabled: false,
         exceptions: HashMap::new(),
         bounds: Bounds {

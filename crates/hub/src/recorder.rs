@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bowline_wire::cdp::TargetInfo;
-use bowline_wire::origins::Origins;
+use bowline_wire::origins::{Origins, Sites};
 use bowline_wire::{SessionId, TargetId};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -73,9 +73,7 @@ pub struct Settings {
     /// The same where a person may be looking at it.
     pub dialog_timeout_headed: Option<Duration>,
     /// Sites that may be used; the recorder is on every page before it begins, so it sees to that.
-    pub origins: Origins,
-    /// Browsers of which something else is said.
-    pub origins_of: HashMap<String, Origins>,
+    pub sites: Sites,
     /// Where the history is kept; None keeps it in memory alone.
     pub directory: Option<PathBuf>,
 }
@@ -175,8 +173,7 @@ impl Recorder {
 
     /// The sites of a browser that may be used.
     pub fn origins(&self, browser: &str) -> Option<&Origins> {
-        let origins = self.settings.origins_of.get(browser).unwrap_or(&self.settings.origins);
-        Some(origins).filter(|origins| !origins.is_empty())
+        Some(self.settings.sites.of(browser)).filter(|origins| !origins.is_empty())
     }
 
     /// Dialogs that are open, and whose somebody answers.

@@ -411,6 +411,11 @@ impl Call {
         tab::choose(self, &browser, connection, self.tab_word.as_deref()).await
     }
 
+    /// Whether nobody has named a tab.
+    pub(crate) fn may_choose_tab(&self) -> bool {
+        self.tab_word.is_none()
+    }
+
     /// The tab to go somewhere in: the one that is meant, or a new one of the agent's own.
     pub(crate) async fn tab_to_go(&self, is_new: bool) -> Result<Tab, OpError> {
         let (browser, connection) = self.connection().await?;

@@ -1,5 +1,7 @@
 //! Which sites may be used: lists of origins, as a person or a configuration writes them.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Sites that agents may use, all if none are named, and sites that they must not.
@@ -31,6 +33,19 @@ impl Origins {
         }
         let is_allowed = self.allow.is_empty() || self.allow.iter().any(|rule| fits(rule, inner));
         (!is_allowed).then(|| format!("{} is not among the allowed sites", origin(inner)))
+    }
+}
+
+/// The lists of every browser: its own, or else those for all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sites {
+    pub all: Origins,
+    pub own: HashMap<String, Origins>,
+}
+
+impl Sites {
+    pub fn of(&self, browser: &str) -> &Origins {
+        self.own.get(browser).unwrap_or(&self.all)
     }
 }
 

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::origins::Origins;
+
 /// A tab as the browser numbers it. Numbers are not kept over a restart of the browser.
 pub type TabId = i64;
 
@@ -146,6 +148,9 @@ pub struct Policy {
     pub allow_cookies: bool,
     pub allow_files: bool,
     pub paused: bool,
+    /// What the hub's configuration says beside the person. Never told by the extension.
+    #[serde(skip)]
+    pub sites: Origins,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use bowline_hub::backend::{Backend, LaunchSpec, Spec};
 use bowline_hub::extensions::Extensions;
 use bowline_hub::files;
 use bowline_hub::router::{Limits, Router};
+use bowline_wire::origins::Sites;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -187,8 +188,12 @@ fn check_launch(
     let tried = context.block_on(async {
         let profiles = Profiles::open(&context.paths.temporary, &context.paths.profiles())
             .map_err(|error| Failure::io("a temporary profile", &error))?;
-        let backends =
-            Backends::new(serve::defaults(config, &context.paths), profiles, Extensions::default());
+        let backends = Backends::new(
+            serve::defaults(config, &context.paths),
+            profiles,
+            Extensions::default(),
+            Sites::default(),
+        );
         let tried = launch(&backends, config).await;
         backends.close();
         tried

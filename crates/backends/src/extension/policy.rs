@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// Whether a page may be seen at all. A blank page of an agent is a beginning.
 pub(super) fn allows_page(policy: &Policy, url: &str, is_agents: bool) -> bool {
     if is_blank(url) {
-        return is_agents || policy.allow.is_empty();
+        return is_agents || (policy.allow.is_empty() && policy.sites.allow.is_empty());
     }
     // Whether a page can be driven at all is another question: a tab may be on its way through one that cannot.
     let scheme = url.split(':').next().unwrap_or_default().to_ascii_lowercase();
@@ -22,7 +22,7 @@ pub(super) fn is_blank(url: &str) -> bool {
 
 /// Whether there are sites that agents must not use.
 pub(super) fn is_locked(policy: &Policy) -> bool {
-    !policy.allow.is_empty() || !policy.deny.is_empty()
+    !policy.allow.is_empty() || !policy.deny.is_empty() || !policy.sites.is_empty()
 }
 
 /// Why an address must not be gone to.
@@ -58,7 +58,8 @@ pub(super) fn refused_address(policy: &Policy, url: &str) -> Option<String> {
         let what = format!("{} is not on the list of sites that agents may use", origin(inner));
         return Some(told(&what, "allowed sites"));
     }
-    None
+    let refusal = policy.sites.refusal(url).filter(|_| is_site)?;
+    Some(format!("Refused by policy: {refusal}. The hub's configuration says so (sites.allow, sites.deny)."))
 }
 
 fn told(what: &str, switch: &str) -> String {
@@ -288,6 +289,8 @@ pub(super) fn refused_effect(result: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use bowline_wire::origins::Origins;
+
     use super::*;
 
     fn policy(change: impl FnOnce(&mut Policy)) -> Policy {
@@ -308,6 +311,24 @@ mod tests {
         assert!(refused_address(&denied, "https://other.test/").is_none());
         assert!(refused_address(&Policy::default(), "file:///etc/passwd").unwrap().contains("allow files"));
         assert!(refused_address(&Policy::default(), "chrome://settings").is_some());
+    }
+
+    #[test]
+    fn the_hubs_own_lists_hold_beside_the_persons() {
+        let sites =
+            Origins { allow: vec!["*.example.com".to_owned()], deny: vec!["bank.example.com".to_owned()] };
+        let both = policy(|policy| {
+            policy.allow = vec!["a.example.com".to_owned(), "other.test".to_owned()];
+            policy.sites = sites;
+        });
+        assert_eq!(refused_address(&both, "https://a.example.com/"), None);
+        assert!(
+            refused_address(&both, "https://b.example.com/").unwrap().contains("popup"),
+            "the person's list"
+        );
+        assert!(refused_address(&both, "https://other.test/").unwrap().contains("configuration"));
+        assert!(is_locked(&both) && !allows_page(&both, "https://bank.example.com/", true));
+        assert!(!allows_page(&both, "about:blank", false) && allows_page(&both, "about:blank", true));
     }
 
     #[test]

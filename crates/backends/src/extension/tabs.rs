@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use bowline_wire::relay::{self, Mode, TabCreated, TabDetached, TabId, TabRef, TabReplaced, TabUpdated};
+use bowline_wire::relay::{
+    self, Mode, Policy, TabCreated, TabDetached, TabId, TabRef, TabReplaced, TabUpdated,
+};
 use serde_json::{Value, json};
 
 use super::machine::{Machine, Then};
@@ -76,7 +78,8 @@ impl Machine {
             "state" => self.take_state(read!()),
             "policy" => {
                 let was_read_only = self.policy.read_only;
-                self.policy = read!();
+                let policy: Policy = read!();
+                self.policy = Policy { sites: std::mem::take(&mut self.policy.sites), ..policy };
                 if self.policy.read_only && !was_read_only {
                     self.take_hands_off();
                 }
@@ -114,7 +117,7 @@ impl Machine {
 
     /// All there is: at the beginning, and after the extension's worker was restarted.
     fn take_state(&mut self, state: relay::State) {
-        self.policy = state.policy;
+        self.policy = Policy { sites: std::mem::take(&mut self.policy.sites), ..state.policy };
         if state.dropped > 0 {
             tracing::warn!(
                 events = state.dropped,

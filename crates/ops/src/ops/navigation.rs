@@ -175,10 +175,15 @@ async fn go(
 }
 
 /// Goes to an address in a tab.
-pub(crate) async fn enter(call: &Call, tab: &Tab, url: &str) -> Result<Output, OpError> {
+pub(crate) async fn go_to(
+    call: &Call,
+    tab: &Tab,
+    until: Option<Until>,
+    url: &str,
+) -> Result<Output, OpError> {
     let page = call.page_of(tab).await?;
     let _turn = page.turn.lock().await;
-    go(call, tab, &page, None, page.driver.navigate(url), &format!("navigate to {url}")).await
+    go(call, tab, &page, until, page.driver.navigate(url), &format!("navigate to {url}")).await
 }
 
 pub(crate) struct Navigate;
@@ -200,11 +205,16 @@ impl Op for Navigate {
     async fn run(call: &Call, input: NavigateInput) -> Result<Output, OpError> {
         let url = address(&input.url)?;
         call.permit(&url)?;
-        let tab = call.tab_to_go(input.new_tab.unwrap_or(false)).await?;
-        let page = call.page_of(&tab).await?;
-        let _turn = page.turn.lock().await;
-        go(call, &tab, &page, input.wait_until, page.driver.navigate(&url), &format!("navigate to {url}"))
-            .await
+        let is_new = input.new_tab.unwrap_or(false);
+        let tab = call.tab_to_go(is_new).await?;
+        match go_to(call, &tab, input.wait_until, &url).await {
+            // The agent's own tab was closed just now; it gets another.
+            Err(error) if error.code == Code::TabClosed && call.may_choose_tab() => {
+                call.agent.set_current(&tab.browser, None);
+                go_to(call, &call.tab_to_go(true).await?, input.wait_until, &url).await
+            }
+            gone => gone,
+        }
     }
 }
 

@@ -147,7 +147,7 @@ impl Here<'_> {
         }
         if url != "about:blank" {
             let tab = Tab { browser: self.name.to_owned(), target, connection: self.connection.clone() };
-            super::navigation::enter(self.call, &tab, &url).await?;
+            super::navigation::go_to(self.call, &tab, None, &url).await?;
         }
         self.list(None).await
     }
