@@ -4,7 +4,7 @@ mod page;
 mod state;
 mod world;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,9 +36,13 @@ struct Hall(Mutex<Inner>);
 struct Inner {
     /// Pages by their sessions, and by those of their frames of other sites.
     pages: HashMap<String, Arc<State>>,
-    /// Tabs that pages have opened, in order.
-    opened: Vec<TabInfo>,
+    /// Tabs that pages have opened, in order; the last ones, and how many there were before them.
+    opened: VecDeque<TabInfo>,
+    forgotten: usize,
 }
+
+/// An act asks for what was opened during it alone.
+const MOST_OPENED: usize = 256;
 
 impl Browser {
     pub(crate) async fn open(client: CdpClient) -> Result<Arc<dyn BrowserDriver>, DriverError> {
@@ -151,7 +155,8 @@ impl BrowserDriver for Browser {
 
     fn opened(&self, since: usize) -> (usize, Vec<TabInfo>) {
         let inner = self.hall.inner();
-        (inner.opened.len(), inner.opened.iter().skip(since).cloned().collect())
+        let Inner { opened, forgotten, .. } = &*inner;
+        (forgotten + opened.len(), opened.iter().skip(since.saturating_sub(*forgotten)).cloned().collect())
     }
 
     fn page<'a>(&'a self, target: &'a TargetId) -> Answer<'a, Arc<dyn Driver>> {
@@ -203,7 +208,11 @@ impl Hall {
                     && target_info.kind == "page"
                     && target_info.opener_id.is_some()
                 {
-                    inner.opened.push(tab_info(target_info));
+                    inner.opened.push_back(tab_info(target_info));
+                    if inner.opened.len() > MOST_OPENED {
+                        inner.opened.pop_front();
+                        inner.forgotten += 1;
+                    }
                 }
             }
             ("Target.attachedToTarget", Some(parent), Some(page)) => {
