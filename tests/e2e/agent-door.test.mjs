@@ -3,25 +3,27 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import WebSocket from 'ws';
 import { fixture } from './lib/fixture.mjs';
+import { startTarget } from './lib/hub.mjs';
 import { test } from './lib/test.mjs';
 import { pooled, until, within } from './lib/until.mjs';
 
 const open = new Set();
 const at = fixture({
   open: (at) => {
-    at.token = readFileSync(`${at.target.home.state}/bowline/token`, 'utf8').trim();
+    at.token = tokenOf(at.target);
   },
   close: () => {
     for (const socket of open) socket.terminate();
   },
 });
 
-const url = (path = '/agent') => at.target.endpoint.replace('http', 'ws') + path;
-const bearer = () => ({ headers: { authorization: `Bearer ${at.token}` } });
+const url = (path = '/agent', hub = at.target) => hub.endpoint.replace('http', 'ws') + path;
+const tokenOf = (hub) => readFileSync(`${hub.home.state}/bowline/token`, 'utf8').trim();
+const bearer = (token = at.token) => ({ headers: { authorization: `Bearer ${token}` } });
 
 /** A connection: `ask` resolves with the answer to its id; `heard` has everything. */
-async function connect(agent) {
-  const socket = new WebSocket(url(), bearer());
+async function connect(agent, hub = at.target) {
+  const socket = new WebSocket(url('/agent', hub), bearer(tokenOf(hub)));
   open.add(socket);
   await new Promise((resolve, reject) => socket.on('open', resolve).on('error', reject));
   const heard = [];
@@ -124,6 +126,32 @@ test('cancel stops what is under way, and a goodbye stops all of it', async () =
   assert.equal((await again.ask(5, 'op.evaluate', { expression: 'await new Promise(() => {})', timeout: 60_000 })).error.code, 'cancelled', 'it is remembered how it ended');
 });
 
+test('what a new connection takes over is called off when its agent says goodbye', async () => {
+  const slow = { expression: `await fetch('/taken'); await new Promise(() => {})`, timeout: 60_000 };
+  const first = await connect('taker');
+  await first.ask(1, 'op.navigate', { url: at.site.url('/two') });
+  first.send(2, 'op.evaluate', slow);
+  await until('it runs', () => at.site.requests.includes('GET /taken'));
+  first.socket.terminate();
+  const second = await connect('taker');
+  second.send(2, 'op.evaluate', slow);
+  second.send(2, 'op.evaluate', slow);
+  await second.ask(3, 'ping');
+  second.socket.close();
+  await new Promise((resolve) => second.socket.on('close', resolve));
+  const third = await connect('taker');
+  assert.equal((await third.ask(2, 'op.evaluate', slow)).error.code, 'cancelled');
+  assert.equal(at.site.requests.filter((request) => request === 'GET /taken').length, 1);
+});
+
+test('what was begun once and is forgotten since is not begun again', async () => {
+  const agent = await connect('forgetter');
+  await agent.ask(1, 'op.navigate', { url: at.site.url('/two') });
+  agent.socket.send(JSON.stringify({ id: 2, action: 'op.evaluate', payload: { expression: 'window.again = 1' }, begun: true }));
+  assert.equal((await agent.answered(2)).error.code, 'answer_gone');
+  assert.equal((await agent.ask(3, 'op.evaluate', { expression: 'String(window.again)' })).result.data.value, 'undefined');
+});
+
 test('browser actions of the bridge are taken by their names', async () => {
   const { ask } = await connect('bridge');
   const made = (await ask('b1', 'createTab', { url: at.site.url('/two') })).result;
@@ -133,6 +161,23 @@ test('browser actions of the bridge are taken by their names', async () => {
   assert.equal((await ask('b3', 'executeScript', { script: 'return document.title + 1', tabId: made.tabId })).result.result, 'two1');
   const unknown = (await ask('b4', 'getTabz')).error;
   assert.ok(['no_such_action', 'no_such_op'].includes(unknown.code));
+});
+
+test('where one drives at a time, a browser is waited for under every name that it has', async () => {
+  const hub = await startTarget({ env: { BOWLINE_CDP_CLIENT_MODE: 'single-active' } });
+  try {
+    const [first, second] = [await connect('first', hub), await connect('second', hub)];
+    await first.ask(1, 'op.navigate', { url: at.site.url('/two') });
+    second.send(1, 'getTabs', {}, 'chromium');
+    await until('it waits', () => second.heard.find((m) => m.id === 1 && /waiting for `default`/.test(m.progress?.message)));
+    // Another connection of the one who is there need not.
+    assert.ok((await (await connect('first', hub)).ask(2, 'getTabs')).result.length > 0);
+    assert.equal((await second.ask(2, 'getTabs', {}, 'nobody')).error.code, 'no_such_browser');
+    for (const socket of open) if (socket.url.startsWith(url('', hub)) && socket !== second.socket) socket.close();
+    assert.ok((await second.answered(1)).result.length > 0);
+  } finally {
+    await hub.stop();
+  }
 });
 
 test('events are pushed to those who asked for them: tabs, console, requests, dialogs, changes of the page', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hubOnly } from './lib/env.mjs';
+import { E2E, hubOnly } from './lib/env.mjs';
 import { fakeBrowser, withHome } from './lib/life.mjs';
 import { test } from './lib/test.mjs';
 
@@ -104,6 +104,20 @@ test('the doctor finds nothing wrong here, and leaves nothing behind', hubOnly, 
   assert.deepEqual(home.processes(), []);
   const left = await readdir(home.tmp, { recursive: true });
   assert.deepEqual(left.filter((name) => /profile-|run-|chromium/i.test(name)), []);
+}));
+
+test('the doctor tells whether execute has what it needs, and how to get it; all else is well without', hubOnly, () => withHome(async (home) => {
+  const there = await home.run(['doctor'], { env: { BOWLINE_EXECUTE_PLAYWRIGHT: E2E } });
+  assert.match(there.stdout, /^✓ execute: Node\.js v\d+[^ ]*, playwright-core \d/m);
+  const bin = join(home.root, 'bin');
+  await mkdir(bin);
+  const missing = await home.run(['doctor'], { env: { PATH: bin } });
+  assert.equal(missing.code, 0, missing.stdout);
+  assert.match(missing.stdout, /^- execute: .*Node\.js 18.*\n {2}hint: install Node\.js.*playwright-core/m);
+  const { code, stdout } = await home.run(['doctor', '--json'], { env: { PATH: bin } });
+  assert.equal(code, 0);
+  assert.equal(JSON.parse(stdout).data.find(({ check }) => check === 'execute').verdict, 'note');
+  assert.deepEqual(home.processes(), []);
 }));
 
 /** The doctor must exit 1, with a ✗ for this check and a hint below it. */

@@ -88,24 +88,45 @@ test('console and network are resources here too', async () => {
   assert.match(contents[0].text, /error broken/);
 });
 
-test('a client without sessions (2026-07-28) is known by its name', async () => {
+/** A client of 2026-07-28: it has no session, and every request stands for itself. */
+function modern(client, path = '/mcp') {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'modern', version: '1' },
+    'io.modelcontextprotocol/clientInfo': { name: client, version: '1' },
     'io.modelcontextprotocol/clientCapabilities': {},
   };
-  const call = async (id, name, args) => {
-    const body = { jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, _meta: meta } };
-    const response = await post('/mcp', {
-      ...bearer(), 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name,
-    }, body);
+  let last = 0;
+  const ask = async (method, params, headers = {}) => {
+    const body = { jsonrpc: '2.0', id: (last += 1), method, params: { ...params, _meta: meta } };
+    const response = await post(path, { ...bearer(), 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...headers }, body);
     const text = await response.text();
     assert.equal(response.status, 200, text);
     const data = text.startsWith('{') ? text : text.split('\n').filter((line) => line.startsWith('data: {')).at(-1).slice(6);
     return JSON.parse(data).result;
   };
-  const went = await call(1, 'browser_navigate', { url: at.site.url('/three') });
+  return {
+    call: (name, args) => ask('tools/call', { name, arguments: args }, { 'mcp-name': name }),
+    tools: async () => (await ask('tools/list', {})).tools.map((tool) => tool.name),
+  };
+}
+
+test('a client without sessions (2026-07-28) is known by its name', async () => {
+  const { call } = modern('modern');
+  const went = await call('browser_navigate', { url: at.site.url('/three') });
   assert.equal(went.structuredContent.title, 'three');
-  const here = await call(2, 'browser_evaluate', { expression: 'document.title' });
+  const here = await call('browser_evaluate', { expression: 'document.title' });
   assert.equal(here.structuredContent.value, 'three', 'its tab is still its own');
+});
+
+test('sets that a client without sessions has switched on stay on under its name, and under no other', async () => {
+  const one = modern('switcher', '/mcp?session=switcher');
+  const before = await one.tools();
+  const { structuredContent } = await one.call('browser_tool_sets', { sets: ['network'] });
+  const fresh = structuredContent.tools;
+  assert.ok(fresh.length > 0 && fresh.every((name) => !before.includes(name)));
+  const now = await one.tools();
+  assert.ok(fresh.every((name) => now.includes(name)));
+  assert.notEqual((await one.call(fresh[0], {})).structuredContent.error?.code, 'tool_off');
+  assert.deepEqual(await modern('switcher', '/mcp?session=another').tools(), before);
+  assert.equal((await one.call('browser_tool_sets', { sets: ['playwright'] })).structuredContent.error.code, 'forbidden');
 });

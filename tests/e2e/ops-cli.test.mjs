@@ -204,6 +204,27 @@ test('a batch runs its commands in order, and stops at the first that fails', hu
   await fails(2, ['batch', 'batch back']);
 });
 
+test('a batch hands its browser, tab and time on to eval, and exits as its commands do', hubOnly, async () => {
+  const session = ['--session', 'handing'];
+  const { tab } = await at.home.json('open', at.site.url('/two?handing'), ...session);
+  await prints(['open', at.site.url('/three?handing'), '--new', ...session]);
+  assert.equal(await prints(['batch', ...session, 'eval location.pathname']), '/three\n');
+  for (const name of [tab, '/two?handing']) {
+    assert.equal(await prints(['batch', ...session, '--tab', name, 'eval location.pathname', 'get url']), `/two\n${at.site.url('/two?handing')}\n`, name);
+    assert.equal(await prints(['eval', name, 'location.pathname', ...session]), '/two\n', name);
+  }
+  assert.equal(await prints(['batch', ...session, '--tab', tab, 'eval /three?handing location.pathname']), '/three\n', 'its own word wins');
+  assert.match(await fails(6, ['batch', ...session, '--browser', 'nobody', 'eval 1']), /nobody/);
+  assert.equal(await prints(['batch', ...session, '--browser', 'nobody', 'eval --browser default 1']), '1\n');
+  await fails(8, ['batch', ...session, '--timeout', '200', 'eval "await new Promise(() => {})"']);
+  // A no is an exit code, and so is that of a command that is no verb.
+  const no = await at.home.run(['batch', ...session, "is visible '#nowhere'", 'eval 1']);
+  assert.deepEqual([no.code, no.stdout], [1, 'false\n']);
+  const bad = await at.home.run(['batch', ...session, 'doctor', 'eval 1'], { env: { BOWLINE_BROWSER: '/nonexistent' } });
+  assert.equal(bad.code, 1);
+  assert.ok(!bad.stdout.endsWith('\n1\n'), 'it stops there');
+});
+
 test('a batch with --json prints an envelope for each command', hubOnly, async () => {
   const args = ['batch', '--json', '--session', 'batch', '--continue-on-error'];
   const { code, stdout } = await at.home.run([...args, `open ${at.site.url('/')}`, 'knot', 'tabs', 'run evaluate expression=document.title', 'back --tab nowhere']);

@@ -43,6 +43,21 @@ const at = fixture({
   },
 });
 
+test('much goes both ways at once', async () => {
+  const one = agent('talker');
+  const much = 3 << 20;
+  // Code and inputs of several MB while answers and logs of several MB come.
+  const code = `const text = ${JSON.stringify('x'.repeat(much))};
+    for (let i = 0; i < 64; i += 1) console.log('y'.repeat(16_000));
+    const asked = Array.from({ length: 3 }, () => op('evaluate', { expression: JSON.stringify(text), max_chars: ${2 * much} }));
+    for (let i = 0; i < 64; i += 1) console.log('z'.repeat(16_000));
+    const answers = await Promise.all(asked);
+    return answers.map(({ data }) => data.value.length);`;
+  const { result, logs } = await one.execute(code, { timeout: 60_000 });
+  assert.deepEqual(result, Array(3).fill(much));
+  assert.ok(logs.reduce((sum, { text }) => sum + text.length, 0) > 1_000_000);
+});
+
 test('an expression, statements with return, and a last expression give their value', async () => {
   const one = agent('values');
   assert.equal(await one.value('1 + 1'), 2);

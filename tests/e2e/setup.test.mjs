@@ -181,6 +181,8 @@ test('without a host the hosts are listed, with what was found and where Bowline
 
 test('the skill is written, kept when edited, and at most 6 kB', hubOnly, () => withUser(async (home) => {
   const path = join(home.root, '.claude/skills/bowline/SKILL.md');
+  assert.deepEqual(await home.json('setup', 'skill', '--dry-run').then(({ change, dry_run }) => [change, dry_run]), ['added', true]);
+  await assert.rejects(stat(path));
   assert.deepEqual(await home.json('setup', 'skill').then(({ path, change }) => [path, change]), [path, 'added']);
   const text = await readFile(path, 'utf8');
   assert.ok(Buffer.byteLength(text) <= 6000, `${Buffer.byteLength(text)} bytes`);

@@ -181,7 +181,7 @@ Examples:
     /// Run several commands in order, over one connection
     #[command(
         after_help = "Each command is a line as on the command line, without `bowline`; lines that begin with # are
-left out. It stops at the first that fails, and exits as that one does.
+left out. It stops at the first that fails, or whose answer is no, and exits as that one does.
 
 Examples:
   bowline batch 'open example.com' 'snapshot -i'

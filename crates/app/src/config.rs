@@ -17,7 +17,7 @@ mod value;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use environment::Overrides;
@@ -65,6 +65,8 @@ pub(crate) struct Config {
     pub(crate) reconnect: ReconnectConfig,
     pub(crate) rate_limit: u32,
     pub(crate) debug_http: bool,
+    /// Where `execute` looks for Playwright first.
+    pub(crate) playwright: Option<PathBuf>,
     pub(crate) browsers: BTreeMap<String, BrowserConfig>,
 }
 
@@ -210,6 +212,9 @@ impl Config {
             },
             rate_limit: required(settings, "api.rate_limit"),
             debug_http: required(settings, "api.debug_http"),
+            playwright: Some(required(settings, "execute.playwright"))
+                .filter(|path: &String| !path.is_empty())
+                .map(PathBuf::from),
             browsers: browsers
                 .map(|name| (name.to_owned(), BrowserConfig::from_settings(settings, name)))
                 .collect(),

@@ -93,7 +93,7 @@ async fn serve_alone(
     let state_file = directory.join("state.json");
     let config_of_hub = serve::hub_config(&config, Arc::new(OnlyAttached), token, state_file, None);
     let hub = Hub::new(config_of_hub, registry);
-    let ops = bowline_ops::Ops::new(hub.clone(), serve::ops_settings(directory.join("files")));
+    let ops = bowline_ops::Ops::new(hub.clone(), serve::ops_settings(&config, directory.join("files")));
     let listeners = serve::listeners(&config, &hub, ops);
     let listening = async {
         hub.define(DEFAULT, None).ok()?;

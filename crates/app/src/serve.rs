@@ -127,7 +127,7 @@ async fn run_hub(
         .map_err(|error| Failure::io("the keys of extensions", &error))?;
     config_of_hub.cdp_url_file = config.write_cdp_url.then(|| paths.state.join("cdp-url"));
     let hub = Hub::new(config_of_hub, registry);
-    let ops = bowline_ops::Ops::new(hub.clone(), ops_settings(paths.data.join("files")));
+    let ops = bowline_ops::Ops::new(hub.clone(), ops_settings(config, paths.data.join("files")));
     let listeners = listeners(config, &hub, ops);
     let opened = open_doors(config, paths, mode, &hub, &listeners).await;
     match &opened {
@@ -195,7 +195,7 @@ pub(crate) fn listeners(config: &Config, hub: &Arc<Hub>, ops: Ops) -> Arc<Listen
 }
 
 /// How ops behave; what they write without a directory of its own goes to `files`.
-pub(crate) fn ops_settings(files: PathBuf) -> OpsSettings {
+pub(crate) fn ops_settings(config: &Config, files: PathBuf) -> OpsSettings {
     OpsSettings {
         action_timeout: Duration::from_secs(10),
         navigation_timeout: Duration::from_secs(30),
@@ -203,7 +203,7 @@ pub(crate) fn ops_settings(files: PathBuf) -> OpsSettings {
         files,
         max_chars: 50_000,
         installed: Arc::new(|| serde_json::to_value(detect::detect(&ThisMachine)).unwrap_or_default()),
-        playwright: None,
+        playwright: config.playwright.clone(),
     }
 }
 

@@ -11,6 +11,7 @@ use bowline_hub::backend::{Spec, StartError};
 use bowline_hub::browser::{ConnectError, Place};
 use bowline_hub::registry::DEFAULT;
 use bowline_hub::router::{CallError, Entry, Router};
+use bowline_ops::AgentName;
 use bowline_wire::TargetId;
 use bowline_wire::cdp::{TargetInfo, TargetInfos};
 use bowline_wire::discovery::{self, Base};
@@ -26,6 +27,8 @@ use crate::slot::Seat;
 use crate::upgrade::{self, Handshake};
 
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The header that says in which agent's name a client comes.
+const AGENT: &str = "x-bowline-agent";
 
 pub(crate) async fn handle(State(door): State<Arc<Door>>, mut request: Request) -> Response {
     door.hub.touch();
@@ -67,8 +70,10 @@ pub(crate) async fn handle(State(door): State<Arc<Door>>, mut request: Request) 
     let base = Base { authority: &authority, prefix: &prefix };
     match wish {
         Wish::Slot => answer(StatusCode::OK, door.slots.describe(&name).to_string()),
-        Wish::Own => socket(&door, &browser, SocketPath::Browser(None), &mut request, admit).await,
-        Wish::Socket(path) => socket(&door, &browser, path, &mut request, admit).await,
+        Wish::Own => {
+            socket(&door, &browser, SocketPath::Browser(None), &mut request, authorized, admit).await
+        }
+        Wish::Socket(path) => socket(&door, &browser, path, &mut request, authorized, admit).await,
         Wish::Malformed => answer(StatusCode::NOT_FOUND, format!("Malformed query: {}", route.rest)),
         Wish::Json(command, argument) => {
             let asked = Asked { command, argument, method: request.method(), query: query.as_deref() };
@@ -113,6 +118,7 @@ async fn socket(
     browser: &Browser,
     path: SocketPath<'_>,
     request: &mut Request,
+    authorized: bool,
     admit: impl Fn(&Place) -> bool,
 ) -> Response {
     let Some(handshake) = Handshake::of(request) else {
@@ -120,7 +126,14 @@ async fn socket(
         return (StatusCode::OK, [(header::CONTENT_TYPE, "text/plain")]).into_response();
     };
     let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-    match door.slots.take(browser.name(), agent.unwrap_or("unnamed")) {
+    let client = agent.unwrap_or("unnamed");
+    // Said by what the hub itself has started for an agent, which has the token.
+    let agent = request.headers().get(AGENT).filter(|_| authorized).and_then(|name| name.to_str().ok());
+    let seat = match agent.map(|name| AgentName::new(&percent_decode(name))) {
+        Some(agent) if door.slots.is_taken_by(browser.name(), &agent) => Ok(None),
+        agent => door.slots.take(browser.name(), client, agent.as_ref()),
+    };
+    match seat {
         Ok(seat) => connect(door, browser, path, handshake, seat, admit).await,
         Err(occupant) => occupant.refusal(browser.name()),
     }

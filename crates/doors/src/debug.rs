@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bowline_hub::{Browser, Hub, Life};
-use bowline_ops::{ACTIONS, Agent, AgentName, Code, OpError, Request as OpRequest, Stay, find, find_action};
+use bowline_ops::{ACTIONS, Agent, AgentName, OpError, Request as OpRequest, Stay, find, find_action};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -21,6 +21,7 @@ use crate::control::{self, Control};
 use crate::extract::{Asked, Body};
 use crate::limit;
 use crate::listeners::Listeners;
+use crate::problem;
 
 /// The header that says for whom an action is run.
 const SESSION: &str = "x-bowline-session";
@@ -67,6 +68,8 @@ struct Execute {
     method: String,
     #[serde(default)]
     params: Map<String, Value>,
+    /// Of the caller's own; told again.
+    id: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -86,17 +89,17 @@ async fn execute(State(control): State<Control>, headers: HeaderMap, Body(wish):
                 Ok(tool) => tool,
                 Err(error) => {
                     let hint = "{\"name\": \"browser_getTabs\", \"arguments\": {}}";
-                    return answer(Err(OpError::bad_input(format!("`params`: {error}"), hint)), None);
+                    return answer(Err(OpError::bad_input(format!("`params`: {error}"), hint)), wish.id);
                 }
             }
         }
         "watchedChanges" => {
             let changes = control.listeners.ops().watched_changes(&agent).await;
-            return answer(Ok(json!(changes)), None);
+            return answer(Ok(json!(changes)), wish.id);
         }
         _ => Tool { name: wish.method, arguments: wish.params },
     };
-    answer(run_tool(&control, &agent, tool).await, None)
+    answer(run_tool(&control, &agent, tool).await, wish.id)
 }
 
 /// An action by its name with or without `browser_`, or an op by its name or that of its tool.
@@ -136,23 +139,12 @@ fn agent(control: &Control, headers: &HeaderMap) -> Arc<Agent> {
 fn answer(result: Result<Value, OpError>, id: Option<Value>) -> Response {
     let (status, mut body) = match result {
         Ok(result) => (StatusCode::OK, json!({ "result": result })),
-        Err(error) => (status(error.code), json!({"error": error.to_json()})),
+        Err(error) => (problem::status(error.code), json!({"error": error.to_json()})),
     };
     if let Some(id) = id {
         body["id"] = id;
     }
     (status, Json(body)).into_response()
-}
-
-fn status(code: Code) -> StatusCode {
-    match code {
-        Code::BadInput | Code::BadLocator => StatusCode::BAD_REQUEST,
-        Code::NoSuchOp | Code::NoSuchTab | Code::NoSuchBrowser | Code::NotFound => StatusCode::NOT_FOUND,
-        Code::Refused => StatusCode::FORBIDDEN,
-        Code::NoBrowser | Code::Gone => StatusCode::SERVICE_UNAVAILABLE,
-        Code::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        _ => StatusCode::CONFLICT,
-    }
 }
 
 async fn health(State(control): State<Control>) -> Json<Value> {

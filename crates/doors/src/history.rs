@@ -322,12 +322,13 @@ async fn tab_evaluate(
     let browser = control.hub.browser(&name)?;
     let (sessions, is_named) = match tab.as_str() {
         scope::CURRENT => ops::current_tab(&control, &headers, &name),
-        _ => (None, false),
+        // Named as ops name tabs; one that is closed is not looked for under another name.
+        word => (ops::tab_called(&control, &headers, &name, word), true),
     };
     let (place, target) = match sessions {
         None => scope::open_tab(&control.hub, &browser, &tab).await?,
         // Who named no session has not asked for its tab in particular.
-        Some(own) => match scope::open_tab(&control.hub, &browser, own.as_str()).await {
+        Some(own) => match scope::open_target(&control.hub, &browser, own).await {
             Err(failure) if !is_named && failure.status() == StatusCode::NOT_FOUND => {
                 scope::open_tab(&control.hub, &browser, &tab).await?
             }

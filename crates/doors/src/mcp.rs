@@ -7,6 +7,7 @@ mod caller;
 mod fence;
 mod http;
 mod prompts;
+mod remembered;
 pub(crate) mod resources;
 mod server;
 mod sets;

@@ -8,11 +8,11 @@ mod description;
 use axum::Router;
 use axum::body::HttpBody;
 use axum::extract::{FromRequest, Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::{get, post};
 use base64::Engine as _;
-use bowline_ops::{Access, AgentName, Code, Entry, OPS, OpError, Output, Request as OpRequest, Stay};
+use bowline_ops::{Access, AgentName, Entry, OPS, OpError, Output, Request as OpRequest, Stay};
 use bowline_wire::TargetId;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::control::{Control, success};
 use crate::extract::{Body, Segments};
 use crate::failure::Failure;
+use crate::problem;
 
 pub(crate) use description::describe;
 
@@ -102,6 +103,16 @@ pub(crate) fn current_tab(control: &Control, headers: &HeaderMap, browser: &str)
     (control.listeners.ops().current(&named.unwrap_or_else(nobody), browser), is_named)
 }
 
+/// The tab that the session that asks means by a label, or by a short name such as t1.
+pub(crate) fn tab_called(
+    control: &Control,
+    headers: &HeaderMap,
+    browser: &str,
+    word: &str,
+) -> Option<TargetId> {
+    control.listeners.ops().tab_called(&session(headers).unwrap_or_else(nobody), browser, word)
+}
+
 /// The fields of the op. Without a body there are none.
 async fn input(request: Request) -> Result<Map<String, Value>, Failure> {
     if request.body().is_end_stream() {
@@ -153,23 +164,8 @@ fn data(output: Output) -> Value {
 
 impl From<OpError> for Failure {
     fn from(error: OpError) -> Self {
-        Self::new(status(error.code), error.code.as_str(), &error.message, &error.hint)
+        Self::new(problem::status(error.code), error.code.as_str(), &error.message, &error.hint)
             .with_all(error.details)
-    }
-}
-
-fn status(code: Code) -> StatusCode {
-    match code {
-        Code::BadInput => StatusCode::BAD_REQUEST,
-        Code::NoSuchOp | Code::NoSuchTab | Code::NoSuchBrowser | Code::NotFound => StatusCode::NOT_FOUND,
-        Code::TabLocked | Code::Ambiguous | Code::StaleRef | Code::NotActionable | Code::DialogOpen => {
-            StatusCode::CONFLICT
-        }
-        Code::Timeout => StatusCode::REQUEST_TIMEOUT,
-        Code::Refused => StatusCode::FORBIDDEN,
-        Code::NotSupported => StatusCode::NOT_IMPLEMENTED,
-        Code::Gone | Code::NoBrowser => StatusCode::SERVICE_UNAVAILABLE,
-        _ => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }
 

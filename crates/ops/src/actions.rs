@@ -175,6 +175,17 @@ pub fn find_action(name: &str) -> Option<&'static Action> {
 }
 
 impl Ops {
+    /// The browser that an action would be run in.
+    pub fn browser_of(
+        &self,
+        agent: &Agent,
+        browser: Option<&str>,
+        payload: &Map<String, Value>,
+    ) -> Result<String, OpError> {
+        let own = payload.get("browser").and_then(Value::as_str);
+        browsers::meant(self.hub(), agent, own.or(browser))
+    }
+
     /// Runs an action of the bridge. `browser` is a name of ours or a kind; the payload's own wins.
     pub async fn act(
         &self,

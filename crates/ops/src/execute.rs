@@ -7,6 +7,7 @@ mod child;
 mod message;
 
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,6 +32,9 @@ const NODE: &str = "node";
 const BOOT: &str = include_str!("execute/boot.js");
 const RUNNER: &str = include_str!("execute/runner.cjs");
 const INSTALL: &str = "npm install -g playwright-core";
+
+/// For Node and npm to say what is there.
+const CHECK: Duration = Duration::from_secs(20);
 
 /// Lines of the log that are kept of one call; more are counted.
 const MAX_LOGS: usize = 1000;
@@ -242,23 +246,39 @@ fn thrown(threw: Threw, logs: Logs) -> OpError {
     error.with("logs", json!(logs.lines)).with("url", json!(threw.url))
 }
 
+/// What `execute` needs beside the hub, if it is there: Node and Playwright, with their versions.
+pub async fn check(playwright: Option<&Path>, files: &Path) -> Result<String, OpError> {
+    let nowhere =
+        Hello { key: "", source: RUNNER, endpoint: "", token: "", agent: "", configured: playwright, files };
+    tokio::time::timeout(CHECK, ready(nowhere, &TaskTracker::new()))
+        .await
+        .unwrap_or_else(|_| Err(not_started("it did not answer in time")))
+        .map(|(_, versions)| versions)
+}
+
 /// Starts a process that is ready for code.
 async fn start(call: &Call, tasks: &TaskTracker) -> Result<Child, OpError> {
     let browser = call.browser()?;
     let hub = call.hub();
-    let key = bowline_hub::registry::new_id().map_err(|error| not_started(&error.to_string()))?;
-    let mut child = Child::spawn(NODE, BOOT, key.clone(), tasks).map_err(|error| no_node(&error))?;
-    let name: String =
-        call.agent.name.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let hello = Hello {
-        key: &key,
+        key: "",
         source: RUNNER,
         endpoint: &format!("ws://127.0.0.1:{}/b/{}", hub.port(), browser.name()),
         token: hub.token().as_str(),
-        agent: &format!("{name}/execute"),
+        agent: call.agent.name.as_str(),
         configured: call.settings().playwright.as_deref(),
         files: &call.settings().files,
     };
+    let (child, versions) = ready(hello, tasks).await?;
+    tracing::debug!(pid = child.pid, versions, "node is ready");
+    Ok(child)
+}
+
+/// A process that has found Playwright, and the versions of both.
+async fn ready(hello: Hello<'_>, tasks: &TaskTracker) -> Result<(Child, String), OpError> {
+    let key = bowline_hub::registry::new_id().map_err(|error| not_started(&error.to_string()))?;
+    let mut child = Child::spawn(NODE, BOOT, key.clone(), tasks).map_err(|error| no_node(&error))?;
+    let hello = Hello { key: &key, ..hello };
     // If it cannot be sent, the process says why by its end.
     let _ = child.send(&hello).await;
     // A Playwright that is too new for this Node says so in the console, and ends the process.
@@ -266,8 +286,7 @@ async fn start(call: &Call, tasks: &TaskTracker) -> Result<Child, OpError> {
     loop {
         match child.said().await {
             Some(Ok(Said::Ready { node, playwright })) => {
-                tracing::debug!(pid = child.pid, node, playwright, "node is ready");
-                return Ok(child);
+                return Ok((child, format!("Node.js {node}, {playwright}")));
             }
             Some(Ok(Said::OldNode { version })) => {
                 let message = format!("execute needs Node.js 18 or newer; `node` is {version}");

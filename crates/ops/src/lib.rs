@@ -24,6 +24,7 @@ mod undo;
 pub use actions::{ACTIONS, Action, Watched, find_action};
 pub use agent::{Agent, AgentName, Presence, Stay};
 pub use error::{Code, OpError};
+pub use execute::check as check_execute;
 pub use output::{Media, Output};
 pub use registry::{Access, Entry, OPS, Set, find};
 pub use request::{Ops, Progress, Request, Settings};

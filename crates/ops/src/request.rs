@@ -104,6 +104,12 @@ impl Ops {
         self.agents().get(name).and_then(|agent| agent.current(browser))
     }
 
+    /// The tab that an agent means by a label of its own, or by a short name.
+    pub fn tab_called(&self, name: &AgentName, browser: &str, word: &str) -> Option<TargetId> {
+        let labelled = self.agents().get(name).and_then(|agent| agent.labelled(word));
+        labelled.or_else(|| self.0.numbers.named(browser, word))
+    }
+
     /// An agent that is there as long as what is returned.
     pub fn arrive(&self, name: &AgentName) -> (Arc<Agent>, Presence) {
         let agent = self.agent(name, Stay::Connected);

@@ -50,6 +50,13 @@ impl TabNumbers {
         }
         format!("t{number}")
     }
+
+    /// The tab of a short name that was given.
+    pub(crate) fn named(&self, browser: &str, name: &str) -> Option<TargetId> {
+        let number: usize = name.strip_prefix('t')?.parse().ok()?;
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(browser)?.known.get(&number).cloned()
+    }
 }
 
 /// Finds the tab that is meant. Without a word it is the agent's own; one that has none yet gets the newest tab

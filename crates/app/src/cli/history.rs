@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bowline_hub::recorder::record::Level;
+use bowline_hub::registry::DEFAULT;
 use clap::Args;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use regex::Regex;
 
-use super::{Outcome, Since};
+use super::{Outcome, Since, Whose};
 use crate::config::parse_duration;
 
 /// The hub's limit for a single command.
@@ -17,14 +18,9 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// Which browser is meant.
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
-    /// Name of the browser
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "default",
-        conflicts_with_all = ["host", "port", "connect"]
-    )]
-    pub(crate) browser: String,
+    /// Name of the browser [default: default]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["host", "port", "connect"])]
+    pub(crate) browser: Option<String>,
     /// Host of a Chrome that somebody else started (127.0.0.1 if only --port is given)
     #[arg(long, conflicts_with = "connect")]
     pub(crate) host: Option<String>,
@@ -37,6 +33,10 @@ pub(crate) struct PlaceArgs {
 }
 
 impl PlaceArgs {
+    pub(crate) fn browser(&self) -> &str {
+        self.browser.as_deref().unwrap_or(DEFAULT)
+    }
+
     /// Whether it is a browser of the hub, and no address.
     pub(crate) fn is_named(&self) -> bool {
         self.host.is_none() && self.port.is_none() && self.connect.is_none()
@@ -147,8 +147,24 @@ pub(crate) struct EvalArgs {
     /// Whose current tab is meant where none is named [env: BOWLINE_SESSION]
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
+    /// Where the words name none.
+    #[arg(skip)]
+    pub(crate) tab: Option<String>,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
+}
+
+impl EvalArgs {
+    /// What is not said here is taken from those of a batch. A browser by its address has tabs of its own.
+    pub(crate) fn inherit(&mut self, whose: &Whose) {
+        self.session = self.session.take().or_else(|| whose.session().map(str::to_owned));
+        self.timeout = self.timeout.or(whose.timeout());
+        if self.place.is_named() {
+            let is_elsewhere = self.place.browser.is_some();
+            self.place.browser = self.place.browser.take().or_else(|| whose.browser.clone());
+            self.tab = whose.tab().filter(|_| !is_elsewhere).map(str::to_owned);
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -101,6 +101,9 @@ pub(crate) struct SkillArgs {
     /// Print the text, and write nothing
     #[arg(long)]
     pub(crate) print: bool,
+    /// Say what would be done, and write nothing
+    #[arg(long, conflicts_with = "print")]
+    pub(crate) dry_run: bool,
     /// Overwrite a skill that was edited by hand
     #[arg(long)]
     pub(crate) force: bool,

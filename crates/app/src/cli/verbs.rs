@@ -57,7 +57,7 @@ fn as_it_is(_: &mut Wish) -> Result<(), Failure> {
 pub(crate) struct Whose {
     /// Name of the browser [default: default]
     #[arg(id = "whose_browser", long = "browser", value_name = "NAME")]
-    browser: Option<String>,
+    pub(super) browser: Option<String>,
     /// t1, a label, an index, an id, or part of the URL or title [default: the session's current tab]
     #[arg(id = "whose_tab", long = "tab", value_name = "TAB", value_parser = NonEmptyStringValueParser::new())]
     tab: Option<String>,
@@ -158,7 +158,8 @@ fn with_args(command: Command) -> Command {
     let examples: Vec<String> = verb.examples.iter().map(|example| format!("  bowline {example}")).collect();
     let command = command.after_help(format!("Examples:\n{}", examples.join("\n")));
     let command = verb.args.iter().fold(command, |command, arg| command.arg(arg.to_clap()));
-    Whose::augment_args(command)
+    // The options come with words of their own, which are about them alone.
+    Whose::augment_args(command).about(verb.about)
 }
 
 #[cfg(test)]

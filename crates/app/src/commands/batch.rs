@@ -16,10 +16,17 @@ pub(super) fn run(context: &Context<'_>, args: BatchArgs) -> Result<ExitCode, Fa
     let mut batch = Batch { context, args: &args, runtime, line: None };
     let mut has_failed = false;
     for command in commands(&args) {
-        let Err(failure) = command.and_then(|command| batch.one(&command)) else { continue };
-        context.output.failure(&failure);
+        let code = match command.and_then(|command| batch.one(&command)) {
+            Ok(ExitCode::SUCCESS) => continue,
+            // It has said why itself.
+            Ok(code) => code,
+            Err(failure) => {
+                context.output.failure(&failure);
+                ExitCode::from(failure.exit)
+            }
+        };
         if !args.continue_on_error {
-            return Ok(ExitCode::from(failure.exit));
+            return Ok(code);
         }
         has_failed = true;
     }
@@ -53,27 +60,29 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn one(&mut self, text: &str) -> Result<(), Failure> {
-        match parse(text)? {
+    fn one(&mut self, text: &str) -> Result<ExitCode, Failure> {
+        let mut command = parse(text)?;
+        if let Command::Eval(args) = &mut command {
+            args.inherit(&self.args.whose);
+        }
+        match command {
             Command::Verb(spoken) => {
                 let asked = Asked::of(self.context, spoken.wish()?, &spoken.whose.or(&self.args.whose))?;
                 let (runtime, line) = self.line()?;
                 let data = runtime.block_on(asked.ask(line))?;
-                asked.show(self.context, data)?;
-                Ok(())
+                asked.show(self.context, data)
             }
-            Command::Eval(mut args) if args.place.is_named() => {
-                args.session = args.session.take().or_else(|| self.args.whose.session().map(str::to_owned));
+            Command::Eval(args) if args.place.is_named() => {
                 let context = self.context;
                 let (runtime, line) = self.line()?;
                 let value = runtime.block_on(eval::ask(context, &args, line))?;
                 eval::show(context, &value);
-                Ok(())
+                Ok(ExitCode::SUCCESS)
             }
             Command::Batch(_) | Command::Serve(_) | Command::Wrap(_) => {
                 Err(Failure::usage(format!("`{text}` cannot be a part of a batch")))
             }
-            other => run_command(self.context, other).map(|_| ()),
+            other => run_command(self.context, other),
         }
     }
 

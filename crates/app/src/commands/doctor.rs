@@ -32,6 +32,8 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 #[serde(rename_all = "lowercase")]
 enum Verdict {
     Good,
+    /// What some have no need of.
+    Note,
     Warning,
     Bad,
 }
@@ -101,6 +103,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<ExitCode, Failure> {
         }
     }
     check_surroundings(&mut add);
+    check_execute(context, config.as_ref(), &mut add);
     let bad = findings.iter().filter(|finding| finding.verdict == Verdict::Bad).count();
     let verdict = match bad {
         0 => "All is well.".to_owned(),
@@ -119,6 +122,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<ExitCode, Failure> {
 fn show(context: &Context<'_>, finding: &Finding) {
     let (mark, style) = match finding.verdict {
         Verdict::Good => ("✓", GOOD),
+        Verdict::Note => ("-", FAINT),
         Verdict::Warning => ("!", WARN),
         Verdict::Bad => ("✗", BAD),
     };
@@ -234,6 +238,25 @@ async fn launch(backends: &Backends, config: &Config) -> Result<(String, Duratio
     process.exited().await;
     process.clean_up().await;
     answered.map(|version| (version["product"].as_str().unwrap_or("?").to_owned(), took))
+}
+
+/// Node and Playwright, which `execute` alone needs.
+fn check_execute(
+    context: &Context<'_>,
+    config: Option<&Config>,
+    add: &mut impl FnMut(&'static str, Verdict, String, Option<String>),
+) {
+    let playwright = config.and_then(|config| config.playwright.as_deref());
+    let files = context.paths.data.join("files");
+    let checked = context.block_on(async { Ok(bowline_ops::check_execute(playwright, &files).await) });
+    match checked {
+        Ok(Ok(versions)) => add("execute", Verdict::Good, versions, None),
+        Ok(Err(error)) => {
+            let detail = format!("{}; all else works without", error.message);
+            add("execute", Verdict::Note, detail, Some(error.hint));
+        }
+        Err(failure) => add("execute", Verdict::Note, failure.message, failure.hint),
+    }
 }
 
 #[cfg(target_os = "linux")]

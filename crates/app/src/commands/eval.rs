@@ -40,6 +40,7 @@ pub(super) async fn ask(
 /// The tab, if one is named, and what is to be evaluated there.
 fn request(args: &EvalArgs) -> Result<(Option<&str>, EvaluateRequest), Failure> {
     let (tab, source) = parse(&args.words, args.file.as_deref(), std::io::stdin().is_terminal())?;
+    let tab = tab.or(args.tab.as_deref());
     let expression = source.read()?;
     if expression.trim().is_empty() {
         return Err(missing());

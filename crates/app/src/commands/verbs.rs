@@ -19,11 +19,10 @@ type Data = Map<String, Value>;
 pub(super) fn run(context: &Context<'_>, spoken: &Spoken) -> Result<ExitCode, Failure> {
     let asked = Asked::of(context, spoken.wish()?, &spoken.whose)?;
     let state = context.hub()?;
-    let is_so = context.block_on(async {
+    context.block_on(async {
         let data = asked.ask(&mut Line::to(&state)).await?;
         asked.show(context, data)
-    })?;
-    Ok(if is_so { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILED) })
+    })
 }
 
 /// A wish on its way to the hub.
@@ -52,9 +51,10 @@ impl Asked {
         line.post(&self.path, self.session.as_deref(), &self.wish.input, self.within).await
     }
 
-    /// Prints the answer. False if it was a no.
-    pub(super) fn show(&self, context: &Context<'_>, data: Data) -> Result<bool, Failure> {
-        show::show(*context.output, &self.wish.deliver, data)
+    /// Prints the answer. A no is a failure to those who only look at how it ended.
+    pub(super) fn show(&self, context: &Context<'_>, data: Data) -> Result<ExitCode, Failure> {
+        let is_so = show::show(*context.output, &self.wish.deliver, data)?;
+        Ok(if is_so { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILED) })
     }
 }
 

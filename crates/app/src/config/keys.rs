@@ -354,6 +354,16 @@ pub(super) static KEYS: &[Key] = &[
         value: "false",
         about: "Also take browser actions as plain HTTP, for trying them out: /command and /execute.",
     },
+    Key {
+        name: "execute.playwright",
+        env: Some("BOWLINE_EXECUTE_PLAYWRIGHT"),
+        kind: Kind::Text {
+            what: "the whole path of playwright-core, or of a directory that has it",
+            empty: true,
+        },
+        value: "",
+        about: "Where `execute` looks for playwright-core first; empty = where Node and npm have it.",
+    },
 ];
 
 /// The keys of a `[browsers.NAME]` table.

@@ -100,6 +100,7 @@ fn defaults_are_the_documented_ones() {
         },
         rate_limit: 2000,
         debug_http: false,
+        playwright: None,
         browsers: BTreeMap::new(),
     };
     assert_eq!(defaults(), expected);
@@ -183,6 +184,8 @@ fn every_key_can_be_set_in_the_file() {
         [api]
         rate_limit = 7
         debug_http = true
+        [execute]
+        playwright = "/opt/playwright"
         "#,
     );
     let expected = Config {
@@ -233,6 +236,7 @@ fn every_key_can_be_set_in_the_file() {
         },
         rate_limit: 7,
         debug_http: true,
+        playwright: Some("/opt/playwright".into()),
         browsers: BTreeMap::new(),
     };
     assert_eq!(config, expected);
@@ -311,6 +315,7 @@ fn rows_show_every_key_as_toml_with_its_origin() {
             "connections.max_idle = \"24h\" [default]",
             "api.rate_limit = 2000 [default]",
             "api.debug_http = false [default]",
+            "execute.playwright = \"\" [default]",
             "browsers.a.browser = \"x\" [file config.toml:6]",
             "browsers.a.port = 1 [file config.toml:5]",
             "browsers.b = {} [file config.toml:3]",

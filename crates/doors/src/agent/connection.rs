@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use bowline_hub::router::CloseReason;
 use bowline_ops::Progress;
-use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt, StreamExt};
+use futures_util::stream::SplitStream;
+use futures_util::{Sink, SinkExt, StreamExt};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at, timeout};
-use tokio_tungstenite::tungstenite::{Bytes, Message, Utf8Bytes};
+use tokio_tungstenite::tungstenite::{self, Bytes, Message, Utf8Bytes};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::answers::{Begun, Text, Ticket};
@@ -31,6 +31,8 @@ const PING_EVERY: Duration = Duration::from_secs(20);
 const SILENCE: Duration = Duration::from_secs(60);
 /// Messages on their way to the agent. Answers wait for room; news of progress does not, and is dropped.
 const QUEUE: usize = 256;
+/// An agent that does not take a message for so long is cut off: what waits for it must not wait for ever.
+const UNREAD: Duration = Duration::from_secs(30);
 /// What one agent may have under way at once. More is refused, so that `cancel` is always read.
 const MOST_UNDER_WAY: usize = 256;
 
@@ -43,6 +45,9 @@ struct Incoming<'a> {
     payload: Value,
     #[serde(default)]
     browser: Option<String>,
+    /// It was sent before, and said to be begun: it is not begun again.
+    #[serde(default)]
+    begun: bool,
 }
 
 /// How a connection ended.
@@ -106,32 +111,69 @@ async fn read(stream: &mut SplitStream<Socket>, connection: &mut Connection) -> 
     }
 }
 
-async fn write(sink: &mut SplitSink<Socket, Message>, mut queue: mpsc::Receiver<Text>) -> End {
+/// Where messages go.
+trait Out: Sink<Message, Error = tungstenite::Error> {}
+impl<S: Sink<Message, Error = tungstenite::Error>> Out for S {}
+
+async fn write(sink: &mut (impl Out + Unpin), mut queue: mpsc::Receiver<Text>) -> End {
     let mut pings = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let sent = tokio::select! {
             text = queue.recv() => {
                 let Some(text) = text else { return End::Lost(None) };
-                let mut sent = sink.feed(message(&text)).await;
-                while sent.is_ok() && let Ok(text) = queue.try_recv() {
-                    sent = sink.feed(message(&text)).await;
-                }
-                match sent {
-                    Ok(()) => sink.flush().await,
-                    failed => failed,
-                }
+                all(sink, text, &mut queue).await
             }
-            _ = pings.tick() => sink.send(Message::Ping(Bytes::new())).await,
+            _ = pings.tick() => taken(sink.send(Message::Ping(Bytes::new()))).await,
         };
-        if sent.is_err() {
-            return End::Lost(None);
+        if let Err(end) = sent {
+            return end;
+        }
+    }
+}
+
+/// Sends a text and what waits behind it.
+async fn all(
+    sink: &mut (impl Out + Unpin),
+    first: Text,
+    queue: &mut mpsc::Receiver<Text>,
+) -> Result<(), End> {
+    taken(sink.feed(message(&first))).await?;
+    while let Ok(text) = queue.try_recv() {
+        taken(sink.feed(message(&text))).await?;
+    }
+    taken(sink.flush()).await
+}
+
+/// Waits for the agent to take something, but not for ever.
+async fn taken(sending: impl Future<Output = Result<(), tungstenite::Error>>) -> Result<(), End> {
+    match timeout(UNREAD, sending).await {
+        Ok(sent) => sent.map_err(|_| End::Lost(None)),
+        Err(_) => {
+            let text = format!("nothing was read for {} s", UNREAD.as_secs());
+            Err(End::Lost(Some(CloseReason { code: 1008, text })))
         }
     }
 }
 
 fn message(text: &str) -> Message {
     Message::Text(Utf8Bytes::from(text))
+}
+
+/// Whether an id counts to what is under way.
+enum Noted {
+    New,
+    Known,
+    Full,
+}
+
+fn gone(id: &str, message: &str) -> Text {
+    answer(id, Err(Problem::new("answer_gone", message, "look at the page to see where it stands")))
+}
+
+fn too_many(id: &str) -> Text {
+    let message = format!("{MOST_UNDER_WAY} actions are under way already");
+    answer(id, Err(Problem::new("too_many", message, "wait for some of them")))
 }
 
 struct Connection {
@@ -172,10 +214,7 @@ impl Connection {
                 let result = self.cancel(incoming.payload);
                 self.say(&answer(id, result)).await;
             }
-            _ => {
-                let id = id.to_owned();
-                self.begin(&id, incoming.action, incoming.payload, incoming.browser).await;
-            }
+            _ => self.begin(incoming).await,
         }
     }
 
@@ -225,10 +264,12 @@ impl Connection {
         Ok(json!({"cancelled": self.desk.answers.cancel(self.visitor.name(), &id.to_string())}))
     }
 
-    async fn begin(&self, id: &str, action: String, payload: Value, browser: Option<String>) {
+    async fn begin(&self, incoming: Incoming<'_>) {
+        let Incoming { id, action, payload, browser, begun } = incoming;
+        let id = id.get();
         let what = in_short(&action, &payload, browser.as_deref());
         let ticket = match self.desk.answers.begin(self.visitor.name(), id, what) {
-            Begun::New(ticket) => ticket,
+            Begun::New(ticket) if !begun => ticket,
             Begun::Done(text) => return self.say(&text).await,
             Begun::Taken => {
                 let problem = Problem::new(
@@ -238,36 +279,19 @@ impl Connection {
                 );
                 return self.say(&answer(id, Err(problem))).await;
             }
+            Begun::New(_) => {
+                return self
+                    .say(&gone(id, "this was begun before, and what became of it is no longer known"))
+                    .await;
+            }
             Begun::Forgotten => {
-                let hint = "look at the page to see where it stands";
-                let problem =
-                    Problem::new("answer_gone", "this was done, but its answer is no longer known", hint);
-                return self.say(&answer(id, Err(problem))).await;
+                return self.say(&gone(id, "this was done, but its answer is no longer known")).await;
             }
-            Begun::Running(mut told) => {
-                let out = self.out.clone();
-                self.desk.tasks.spawn(async move {
-                    let text = told.wait_for(Option::is_some).await.ok().and_then(|text| text.clone());
-                    if let Some(text) = text {
-                        let _ = out.send(text).await;
-                    }
-                });
-                return;
-            }
+            Begun::Running(told) => return self.take_over(id, told).await,
         };
-        let has_room = {
-            let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-            let has_room = under_way.len() < MOST_UNDER_WAY;
-            if has_room {
-                under_way.insert(id.to_owned());
-            }
-            has_room
-        };
-        if !has_room {
-            let message = format!("{MOST_UNDER_WAY} actions are under way already");
-            return self
-                .say(&answer(id, Err(Problem::new("too_many", message, "wait for some of them"))))
-                .await;
+        match self.note(id) {
+            Noted::New | Noted::Known => {}
+            Noted::Full => return self.say(&too_many(id)).await,
         }
         if self.acks {
             // On its way before anything is done, so that who loses the connection without it may ask again.
@@ -288,6 +312,40 @@ impl Connection {
             self.out.clone(),
             self.under_way.clone(),
         ));
+    }
+
+    /// What another connection of the same agent has begun is this one's from now on, also to be called off with it.
+    async fn take_over(&self, id: &str, mut told: watch::Receiver<Option<Text>>) {
+        match self.note(id) {
+            Noted::New => {}
+            // Its answer comes over this connection already.
+            Noted::Known => return,
+            Noted::Full => return self.say(&too_many(id)).await,
+        }
+        let (id, out, under_way) = (id.to_owned(), self.out.clone(), self.under_way.clone());
+        self.desk.tasks.spawn(async move {
+            // Whoever asked may have gone meanwhile.
+            let text = tokio::select! {
+                text = told.wait_for(Option::is_some) => text.ok().and_then(|text| text.clone()),
+                () = out.closed() => None,
+            };
+            under_way.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            if let Some(text) = text {
+                let _ = out.send(text).await;
+            }
+        });
+    }
+
+    fn note(&self, id: &str) -> Noted {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if under_way.contains(id) {
+            return Noted::Known;
+        }
+        if under_way.len() >= MOST_UNDER_WAY {
+            return Noted::Full;
+        }
+        under_way.insert(id.to_owned());
+        Noted::New
     }
 
     fn cancel_all(&self) {
@@ -343,5 +401,30 @@ fn answer(id: &str, done: Result<Value, Problem>) -> Text {
     match done {
         Ok(result) => format!("{{\"id\":{id},\"result\":{result}}}").into(),
         Err(problem) => format!("{{\"id\":{id},\"error\":{}}}", json!(problem)).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_agent_that_does_not_read_is_cut_off_and_keeps_nobody_waiting() {
+        let (out, queue) = mpsc::channel(1);
+        let unread = futures_util::sink::unfold((), async |(), _: Message| {
+            std::future::pending::<Result<(), tungstenite::Error>>().await
+        });
+        let mut unread = Box::pin(unread);
+        let waits = tokio::spawn(async move {
+            for _ in 0..3 {
+                if out.send("answer".into()).await.is_err() {
+                    return;
+                }
+            }
+            panic!("all was taken");
+        });
+        let End::Lost(Some(reason)) = write(&mut unread, queue).await else { panic!("no reason") };
+        assert_eq!((reason.code, reason.text.as_str()), (1008, "nothing was read for 30 s"));
+        waits.await.unwrap();
     }
 }

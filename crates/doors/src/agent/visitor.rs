@@ -124,7 +124,10 @@ impl Visitor {
     pub(super) async fn act(&self, action: &'static Action, work: Work) -> Result<Value, Problem> {
         let input = input_of(work.payload)?;
         let browser = work.browser.as_deref();
-        turn::take(self, browser.unwrap_or(DEFAULT), work.progress.as_ref()).await?;
+        // A kind or the agent's own default may stand for it; what stands for none is told by the action itself.
+        if let Ok(meant) = self.desk.ops.browser_of(&self.agent, browser, &input) {
+            turn::take(self, &meant, work.progress.as_ref()).await?;
+        }
         Ok(self.desk.ops.act(&self.agent, browser, action.name, input, work.cancel).await?)
     }
 
@@ -136,10 +139,11 @@ impl Visitor {
     /// A place at a browser, unless somebody else has the only one.
     pub(super) fn take_seat(&self, browser: &str) -> Result<(), Occupant> {
         let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
-        if seats.contains_key(browser) {
+        // Nobody waits for, or keeps, the place at what is not there.
+        if seats.contains_key(browser) || self.desk.hub().browser(browser).is_err() {
             return Ok(());
         }
-        if let Some(seat) = self.desk.slots.take(browser, self.name.as_str())? {
+        if let Some(seat) = self.desk.slots.take(browser, self.name.as_str(), Some(&self.name))? {
             seats.insert(browser.to_owned(), seat);
         }
         Ok(())

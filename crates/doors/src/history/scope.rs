@@ -208,6 +208,22 @@ pub(crate) async fn open_tab(
     Ok((place, TargetId::new(found.id.as_str())))
 }
 
+/// The same for a tab that is known by its id. Where the recorder sees it open, the browser is not asked for its tabs.
+pub(crate) async fn open_target(
+    hub: &Hub,
+    browser: &Arc<Browser>,
+    target: TargetId,
+) -> Result<(Place, TargetId), Failure> {
+    let place = browser.ready().await?;
+    let name = browser.name();
+    let is_open = hub.recorder().records(name)
+        && hub.recorder().store().find(name, &target).is_some_and(|tab| tab.is_open());
+    match is_open {
+        true => Ok((place, target)),
+        false => open_tab(hub, browser, target.as_str()).await,
+    }
+}
+
 /// The tab that a word means: an index, `current`, the beginning of an id, or a part of address or
 /// title, in this order; pages that are open before everything else.
 fn choose<'a>(tabs: &'a [TabStatus], word: &str) -> Result<&'a TabStatus, Failure> {

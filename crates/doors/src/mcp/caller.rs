@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::sets::Sets;
 use crate::problem::Problem;
 
 /// An action of the agents' door (`/agent`), with its input.
@@ -35,6 +36,14 @@ pub struct Newcomer {
 pub trait Caller: Send + Sync + 'static {
     /// Called once, before the first call.
     fn arrive(&self, newcomer: Newcomer);
+
+    /// The sets that were switched on by requests before this one, where each stands for itself.
+    fn remembered(&self) -> Sets {
+        Sets::default()
+    }
+
+    /// Keeps sets for the requests after this one, where each stands for itself.
+    fn remember(&self, _sets: &Sets) {}
 
     fn call(&self, call: Call) -> BoxFuture<'_, Result<Value, Problem>>;
 }

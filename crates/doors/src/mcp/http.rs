@@ -17,7 +17,9 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde_json::Value;
 
 use super::caller::{Call, Caller, Newcomer};
+use super::remembered::Remembered;
 use super::server::{Options, Server};
+use super::sets::Sets;
 use crate::agent::{Arrival, Desk, Visitor, Work, paths};
 use crate::guard;
 use crate::problem::Problem;
@@ -38,7 +40,11 @@ pub(crate) fn routes(desk: Arc<Desk>, port: u16) -> Router<()> {
     sessions.session_config.keep_alive = Some(IDLE);
     let version = hub.version();
     let of_desk = desk.clone();
-    let make = move || Ok(Server::new(Local::new(of_desk.clone()), version, Options::default()));
+    let remembered = Arc::<Remembered>::default();
+    let make = move || {
+        let local = Local::new(of_desk.clone(), remembered.clone());
+        Ok(Server::new(local, version, Options::default()))
+    };
     let service = StreamableHttpService::new(make, Arc::new(sessions), config);
     let mut router = Router::new();
     for path in paths("/mcp") {
@@ -103,11 +109,14 @@ pub(super) fn options(parts: &Parts, unless_said: &Options) -> Options {
 struct Local {
     desk: Arc<Desk>,
     visitor: OnceLock<Arc<Visitor>>,
+    remembered: Arc<Remembered>,
+    /// Its name, if it has no session.
+    passer_by: OnceLock<String>,
 }
 
 impl Local {
-    fn new(desk: Arc<Desk>) -> Self {
-        Self { desk, visitor: OnceLock::new() }
+    fn new(desk: Arc<Desk>, remembered: Arc<Remembered>) -> Self {
+        Self { desk, visitor: OnceLock::new(), remembered, passer_by: OnceLock::new() }
     }
 }
 
@@ -123,7 +132,20 @@ impl Caller for Local {
         let visitor = Visitor::arrive(&self.desk, arrival);
         // Nobody knows where its host is: its files are the hub's own directory.
         visitor.confine(Vec::new());
+        if !newcomer.is_connected {
+            let _ = self.passer_by.set(visitor.name().as_str().to_owned());
+        }
         let _ = self.visitor.set(visitor);
+    }
+
+    fn remembered(&self) -> Sets {
+        self.passer_by.get().map(|name| self.remembered.of(name)).unwrap_or_default()
+    }
+
+    fn remember(&self, sets: &Sets) {
+        if let Some(name) = self.passer_by.get() {
+            self.remembered.add(name, sets);
+        }
     }
 
     fn call(&self, call: Call) -> BoxFuture<'_, Result<Value, Problem>> {

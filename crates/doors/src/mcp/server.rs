@@ -86,6 +86,8 @@ impl Server {
             Newcomer { client, session: name, browser, is_connected }
         };
         self.caller.arrive(newcomer);
+        let before = self.caller.remembered();
+        self.session().options.sets.add(&before);
     }
 
     fn listed(&self) -> Vec<Tool> {
@@ -166,6 +168,7 @@ impl Server {
             let fresh: Vec<String> = fresh.map(|tool| tool.name.into_owned()).collect();
             (has_changed, session.options.sets.to_string(), fresh)
         };
+        self.caller.remember(&wanted);
         if has_changed {
             let _ = context.peer.notify_tool_list_changed().await;
         }

@@ -53,11 +53,7 @@ impl Act {
         common: Common,
         cancel: CancellationToken,
     ) -> Result<Self, OpError> {
-        let word = common.browser.as_deref().or(browser).filter(|word| !word.trim().is_empty());
-        let browser = match word {
-            Some(word) => browsers::resolve(ops.hub(), word)?,
-            None => agent.default_browser().unwrap_or_else(|| bowline_hub::registry::DEFAULT.to_owned()),
-        };
+        let browser = browsers::meant(ops.hub(), agent, common.browser.as_deref().or(browser))?;
         Ok(Self { ops: ops.clone(), agent: agent.clone(), browser, common, cancel, meant: OnceCell::new() })
     }
 

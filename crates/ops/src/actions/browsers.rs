@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::act::Act;
 pub(super) use super::tabs::Nothing;
+use crate::agent::Agent;
 use crate::error::{Code, OpError};
 
 /// The words of a program's name or of a version that tell its kind. The first that fits counts.
@@ -19,6 +20,14 @@ const KINDS: [(&str, &str); 8] = [
     ("safari", "safari"),
     ("chrome", "chrome"),
 ];
+
+/// The browser that an agent means by a word, or by none.
+pub(super) fn meant(hub: &Hub, agent: &Agent, word: Option<&str>) -> Result<String, OpError> {
+    match word.filter(|word| !word.trim().is_empty()) {
+        Some(word) => resolve(hub, word),
+        None => Ok(agent.default_browser().unwrap_or_else(|| bowline_hub::registry::DEFAULT.to_owned())),
+    }
+}
 
 /// The name of the browser that is meant: one of ours, or the first of a kind, running ones first.
 pub(super) fn resolve(hub: &Hub, word: &str) -> Result<String, OpError> {

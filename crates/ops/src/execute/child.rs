@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
-use tokio::sync::watch;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::process::{ChildStderr, ChildStdout, Command};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -20,6 +20,8 @@ use super::message::Said;
 const IDLE: Duration = Duration::from_secs(10 * 60);
 /// A line that is longer is dropped: the largest result is an image of 8 MiB.
 const MAX_LINE: usize = 16 << 20;
+/// Lines that wait to be written. Code and the answers to all that it may have asked at once fit, so nobody waits.
+const MOST_LINES: usize = super::MAX_ASKS + 2;
 /// As much of stderr is kept.
 const TAIL: usize = 4 << 10;
 /// After the end, stderr may still hold the reason.
@@ -32,7 +34,8 @@ pub(super) struct Child {
     pub(super) pid: u32,
     /// Begins every line that is meant for us.
     key: String,
-    stdin: ChildStdin,
+    /// Lines on their way to it; its stdin closes with this.
+    stdin: mpsc::Sender<Vec<u8>>,
     lines: Lines<ChildStdout>,
     stderr: Arc<Mutex<Vec<u8>>>,
     idle: watch::Sender<Idle>,
@@ -59,6 +62,9 @@ impl Child {
         if let Some(pipe) = child.stderr.take() {
             tasks.spawn(keep_tail(pipe, stderr.clone()));
         }
+        let (lines, queue) = mpsc::channel(MOST_LINES);
+        tasks.spawn(write(stdin, queue));
+        let stdin = lines;
         let pid = child.id().unwrap_or_default();
         let (idle, is_idle) = watch::channel(None);
         let (ended, end) = watch::channel(None);
@@ -72,11 +78,11 @@ impl Child {
         self.end.borrow().clone()
     }
 
-    pub(super) async fn send(&mut self, line: &impl serde::Serialize) -> io::Result<()> {
+    /// Hands it a line, which is written while other things are done: it may say much before it reads.
+    pub(super) async fn send(&self, line: &impl serde::Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(line)?;
         line.push(b'\n');
-        self.stdin.write_all(&line).await?;
-        self.stdin.flush().await
+        self.stdin.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// The next thing that it says, or a line that somebody else has written; `None` when there will be no more.
@@ -197,6 +203,15 @@ async fn reap(group: rustix::process::Pid) {
     }
 }
 
+/// Writes lines until there will be no more, or the process does not take them.
+async fn write(mut stdin: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = lines.recv().await {
+        if stdin.write_all(&line).await.is_err() || stdin.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
 async fn keep_tail(mut pipe: ChildStderr, tail: Arc<Mutex<Vec<u8>>>) {
     let mut buffer = vec![0; 2048];
     while let Ok(count) = pipe.read(&mut buffer).await
@@ -276,6 +291,24 @@ mod tests {
         };
         let ((), seen) = tokio::join!(writing, reading);
         assert_eq!(seen, ["one", "", "two", "three"]);
+    }
+
+    #[tokio::test]
+    async fn lines_are_taken_at_once_although_nobody_reads_them_yet() {
+        let (near, far) = tokio::io::duplex(100);
+        let (lines, queue) = mpsc::channel(MOST_LINES);
+        let writing = tokio::spawn(write(near, queue));
+        let long = format!("{}\n", "x".repeat(10_000));
+        for _ in 0..MOST_LINES {
+            lines.try_send(long.clone().into_bytes()).expect("room for all that can be asked at once");
+        }
+        drop(lines);
+        let mut far = Lines::new(far);
+        for _ in 0..MOST_LINES {
+            assert_eq!(far.next().await.map(|line| line.len()), Some(10_000));
+        }
+        assert_eq!(far.next().await, None, "it closes with the last");
+        writing.await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

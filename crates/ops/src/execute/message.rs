@@ -14,7 +14,7 @@ pub(super) struct Hello<'a> {
     pub(super) source: &'a str,
     pub(super) endpoint: &'a str,
     pub(super) token: &'a str,
-    /// What the connection calls itself.
+    /// In whose name it connects.
     pub(super) agent: &'a str,
     /// Where Playwright is looked for first.
     pub(super) configured: Option<&'a Path>,

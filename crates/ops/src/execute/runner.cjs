@@ -63,7 +63,7 @@ module.exports = async function main(hello) {
 
   const cwd = process.cwd();
   FILE = path.join(cwd, 'execute.js');
-  const found = await findPlaywright(hello.configured, cwd);
+  const found = await findPlaywright(hello.configured && path.resolve(hello.configured), cwd);
   if (!found.file) return say({ event: 'missing', looked: found.looked });
   let playwright;
   try {
@@ -170,7 +170,12 @@ class Runner {
     if (this.browser?.isConnected()) return;
     const { endpoint, token, agent } = this.hello;
     try {
-      const headers = { Authorization: `Bearer ${token}`, 'User-Agent': agent };
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        'User-Agent': `${agent.replace(/[^A-Za-z0-9]/g, '-')}/execute`,
+        // Whose place this is, where a browser has only one.
+        'X-Bowline-Agent': encodeURIComponent(agent),
+      };
       this.browser = await this.playwright.chromium.connectOverCDP(endpoint, { headers, timeout });
     } catch (error) {
       throw new Unconnected(error.message);

@@ -39,11 +39,11 @@ pub(super) const VERBS: &[Verb] = &[
     Verb {
         name: "type",
         op: "type",
-        about: "Type text key by key, into an element or where the focus is",
+        about: "Type text into an element, replacing what is in it, or where the focus is",
         examples: &["type 'Hello'", "type e3 'Hello' --submit"],
         args: &[
             words("words", "[TARGET] TEXT", 1, 2, "The element if not the one in focus, and the text"),
-            switch("slowly", "slowly", "With pauses, as a person does"),
+            switch("slowly", "slowly", "Key by key, for pages that listen to keys"),
             switch("submit", "submit", "Press Enter afterwards"),
         ],
         finish: type_text,

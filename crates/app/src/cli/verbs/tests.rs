@@ -23,6 +23,15 @@ fn here(name: &str) -> String {
 }
 
 #[test]
+fn the_help_of_every_verb_begins_with_what_it_does() {
+    for verb in all() {
+        let help = Cli::try_parse_from(["bowline", verb.name, "--help"]).unwrap_err().to_string();
+        let first = help.split("\n\n").next().unwrap().replace('\n', " ");
+        assert_eq!(first, verb.about, "{}", verb.name);
+    }
+}
+
+#[test]
 fn every_verb_gives_its_op_and_input() {
     let rows = [
         ("open example.com", "navigate", json!({"url": "example.com"})),

@@ -51,11 +51,11 @@ impl Way {
 impl Place {
     pub(crate) fn of(args: &PlaceArgs, tab: Option<&str>) -> Result<Self, Failure> {
         // Before it becomes part of a path.
-        registry::check_name(&args.browser)?;
+        registry::check_name(args.browser())?;
         let address = Address::of(args)?;
         let page = address.as_ref().and_then(|address| address.page.clone());
         let tab = tab.map(str::to_owned).or(page);
-        Ok(Self { browser: args.browser.clone(), tab, address, no_hub: None })
+        Ok(Self { browser: args.browser().to_owned(), tab, address, no_hub: None })
     }
 
     pub(crate) fn browser(&self) -> &str {

@@ -1,55 +1,48 @@
 //! The connection to the hub's `/agent`, which is made again when it is lost.
 //!
 //! One task owns it: calls come in through a queue, and are kept until they are answered. After a loss they are sent
-//! again with the same ids. The same hub repeats the answer and not the action; a new hub knows nothing of them, so
-//! there only what does no harm twice is sent again, and of the rest it is said that nobody knows.
+//! again with the same ids, though not for ever: one of them may be what breaks it. The same hub repeats the answer
+//! and not the action; a new hub knows nothing of them, so there only what does no harm twice is sent again, and of
+//! the rest it is said that nobody knows. What was cancelled meanwhile is called off instead.
+
+mod pending;
+mod reach;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use bowline_doors::Problem;
 use bowline_doors::mcp::{Call, Caller, Newcomer};
-use bowline_hub::statefile::State;
-use bowline_ops::Progress;
 use futures_util::future::BoxFuture;
+use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
-use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_util::sync::CancellationToken;
 
-use crate::api::NO_HUB;
-use crate::commands::Context;
-use crate::failure::{Failure, exit};
+use crate::failure::Failure;
 use crate::output::Output;
 use crate::paths::Paths;
+use pending::{MOST_SENDS, Pending, cancel, cancelled, lost_too_often, outcome_unknown};
+use reach::{Connected, FIRST_PAUSE, LONGEST_PAUSE, Socket, reach, try_to_reach};
 
 /// Calls that wait to be taken by the task; more wait in their turn.
 const QUEUE: usize = 64;
 /// The hub pings every 20 s. One that is silent for so long is gone, or its machine slept.
 const SILENCE: Duration = Duration::from_secs(60);
-/// A handshake on this machine takes milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Tries to reach a hub before a call is told that there is none: some 7 s in all.
-const TRIES: usize = 8;
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// A connection that lasted so long is no reason to wait before the next.
+const STEADY: Duration = Duration::from_secs(1);
 /// While nobody asks for anything, a hub that comes back is looked for this often.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 const GOODBYE: Duration = Duration::from_millis(500);
-/// Answers may hold pictures.
-const LARGEST: usize = 256 << 20;
-
-type Socket = WebSocketStream<TcpStream>;
+/// Messages on their way to the hub; while there is no room, no more calls are taken.
+const OUTGOING: usize = 64;
+/// A hub that does not take a message for so long is given up, and asked anew.
+const UNREAD: Duration = Duration::from_secs(30);
 
 enum Order {
     Arrive(Newcomer),
@@ -61,21 +54,6 @@ enum Order {
 pub(super) struct Link {
     orders: mpsc::Sender<Order>,
     next: Mutex<u64>,
-}
-
-/// A call that is not answered yet.
-struct Pending {
-    id: u64,
-    action: String,
-    /// As it goes over the wire.
-    text: String,
-    is_repeatable: bool,
-    /// The hub that it was sent to.
-    sent_to: Option<String>,
-    /// The hub has said that it does it. It says so before it begins, so what it has not said is not begun.
-    is_begun: bool,
-    answer: oneshot::Sender<Result<Value, Problem>>,
-    progress: Option<Progress>,
 }
 
 /// Opens a link, and gives the task that keeps it. Nothing is connected before somebody has arrived.
@@ -131,6 +109,8 @@ impl Link {
             text: request.to_string(),
             is_repeatable: call.is_repeatable,
             sent_to: None,
+            sends: 0,
+            is_cancelled: false,
             is_begun: false,
             answer,
             progress: call.progress,
@@ -182,17 +162,6 @@ struct News {
     message: String,
 }
 
-#[derive(Deserialize)]
-struct Welcome {
-    instance: String,
-}
-
-/// A connection, and which hub it leads to.
-struct Connected {
-    socket: Socket,
-    instance: String,
-}
-
 impl Keeper {
     async fn run(mut self, stop: CancellationToken) {
         // Nothing is started for a client that only looks at the tools.
@@ -202,14 +171,33 @@ impl Keeper {
                 None => return,
             }
         }
+        let mut pause = FIRST_PAUSE;
         while let Some(Some(connected)) = stop.run_until_cancelled(self.connected()).await {
-            let mut socket = self.serve(connected, &stop).await;
+            let begun = Instant::now();
+            self.serve(connected, &stop).await;
             if stop.is_cancelled() || self.queue.is_closed() {
-                // A goodbye tells the hub that nobody waits for what is under way.
-                let _ = timeout(GOODBYE, socket.close(None)).await;
                 return;
             }
+            // A hub that lets nobody stay is not asked all the time.
+            pause = if begun.elapsed() > STEADY { FIRST_PAUSE } else { LONGEST_PAUSE.min(pause * 2) };
+            stop.run_until_cancelled(sleep(pause)).await;
         }
+        let _ = timeout(GOODBYE, self.take_leave()).await;
+    }
+
+    /// Calls off what a hub may still do for us, if the end comes while there is no connection to it.
+    async fn take_leave(&mut self) {
+        if self.pending.values().all(|pending| pending.sent_to.is_none()) {
+            return;
+        }
+        let agent = self.agent.clone().unwrap_or_default();
+        let Ok(mut connected) = try_to_reach(&self.paths, self.output, &agent, false).await else { return };
+        for pending in self.pending.values() {
+            if pending.sent_to.as_deref() == Some(&connected.instance) {
+                let _ = connected.socket.send(cancel(pending.id)).await;
+            }
+        }
+        let _ = connected.socket.close(None).await;
     }
 
     /// Takes an order while there is no connection.
@@ -222,8 +210,10 @@ impl Keeper {
                 self.pending.insert(pending.id, *pending);
             }
             Order::Cancel(id) => {
-                // What was sent before must be asked about; what was not is simply dropped.
-                if self.pending.get(&id).is_some_and(|pending| pending.sent_to.is_none()) {
+                let Some(pending) = self.pending.get_mut(&id) else { return };
+                // What was sent before is called off on the next connection; what was not is simply dropped.
+                pending.is_cancelled = true;
+                if pending.sent_to.is_none() {
                     self.settle(id, Err(Problem::new("cancelled", "it was cancelled before it began", "")));
                 }
             }
@@ -263,7 +253,8 @@ impl Keeper {
     fn give_up(&mut self, failure: &Failure) {
         for pending in std::mem::take(&mut self.pending).into_values() {
             let problem = match pending.sent_to {
-                Some(_) if pending.is_begun && !pending.is_repeatable => outcome_unknown(&pending.action),
+                _ if pending.is_cancelled => cancelled(pending.may_be_done()),
+                Some(_) if pending.may_be_done() => outcome_unknown(&pending.action),
                 _ => Problem::new(
                     &failure.code,
                     failure.message.clone(),
@@ -275,81 +266,97 @@ impl Keeper {
     }
 
     /// Carries calls and answers until the connection or the server ends.
-    async fn serve(&mut self, connected: Connected, stop: &CancellationToken) -> Socket {
-        let Connected { mut socket, instance } = connected;
-        for id in self.again(&instance) {
-            if !self.send(&mut socket, id, &instance).await {
-                return socket;
-            }
-        }
+    async fn serve(&mut self, connected: Connected, stop: &CancellationToken) {
+        let Connected { socket, instance } = connected;
+        let (mut sink, mut stream) = socket.split();
+        let (out, outgoing) = mpsc::channel(OUTGOING);
+        let mut first = self.again(&instance).into_iter();
         let mut heard = Instant::now();
+        // Beside the rest: a hub that says much before it reads must not wait for us, nor we for it.
+        let mut writing = Box::pin(write(&mut sink, outgoing));
         loop {
             tokio::select! {
                 // Looked at first: what is sent to a hub that has ended may have been done, for all that we know.
                 biased;
-                message = socket.next() => {
+                message = stream.next() => {
                     heard = Instant::now();
                     match message {
                         Some(Ok(Message::Text(text))) => self.take(&text),
-                        Some(Ok(Message::Ping(_))) => {
-                            if socket.flush().await.is_err() {
-                                return socket;
-                            }
+                        // Sent by whoever writes. While there is no room, the hub hears of us by what is there.
+                        Some(Ok(Message::Ping(payload))) => {
+                            let _ = out.try_send(Message::Pong(payload));
                         }
-                        Some(Ok(Message::Close(_)) | Err(_)) | None => return socket,
+                        Some(Ok(Message::Close(_)) | Err(_)) | None => break,
                         Some(Ok(_)) => {}
                     }
                 },
-                order = self.queue.recv() => match order {
-                    None => return socket,
-                    Some(Order::Arrive(newcomer)) => self.agent = Some(newcomer.agent_name()),
-                    Some(Order::Call(pending)) => {
-                        let id = pending.id;
-                        self.pending.insert(id, *pending);
-                        if !self.send(&mut socket, id, &instance).await {
-                            return socket;
-                        }
-                    }
-                    Some(Order::Cancel(id)) => {
-                        if let Some(pending) = self.pending.get_mut(&id) {
-                            // Another hub does not begin with it again.
-                            pending.is_repeatable = false;
-                            pending.is_begun = true;
-                        }
-                        let cancel = json!({"id": null, "action": "cancel", "payload": {"id": id}});
-                        if socket.send(Message::text(cancel.to_string())).await.is_err() {
-                            return socket;
+                () = &mut writing => break,
+                next = next(&out, &mut first, &mut self.queue) => match next {
+                    None => break,
+                    Some((room, Next::Message(message))) => room.send(message),
+                    Some((room, Next::Order(order))) => {
+                        if let Some(message) = self.obey(order, &instance) {
+                            room.send(message);
                         }
                     }
                 },
-                () = tokio::time::sleep_until(heard + SILENCE) => return socket,
-                () = stop.cancelled() => return socket,
+                () = tokio::time::sleep_until(heard + SILENCE) => break,
+                () = stop.cancelled() => break,
+            }
+        }
+        drop(writing);
+        if stop.is_cancelled() || self.queue.is_closed() {
+            // A goodbye tells the hub that nobody waits for what is under way.
+            let _ = timeout(GOODBYE, sink.close()).await;
+        }
+    }
+
+    /// What is to be sent for an order.
+    fn obey(&mut self, order: Order, instance: &str) -> Option<Message> {
+        match order {
+            Order::Arrive(newcomer) => {
+                self.agent = Some(newcomer.agent_name());
+                None
+            }
+            Order::Call(pending) => {
+                let pending = self.pending.entry(pending.id).insert_entry(*pending);
+                Some(pending.into_mut().sent(instance))
+            }
+            Order::Cancel(id) => {
+                if let Some(pending) = self.pending.get_mut(&id) {
+                    pending.is_cancelled = true;
+                }
+                Some(cancel(id))
             }
         }
     }
 
-    /// The calls to send on a new connection, in their order. Those of which another hub may have done a part are
-    /// answered instead.
-    fn again(&mut self, instance: &str) -> Vec<u64> {
-        let is_lost = |pending: &Pending| {
-            let is_begun = pending.is_begun && pending.sent_to.as_deref().is_some_and(|hub| hub != instance);
-            is_begun && !pending.is_repeatable
-        };
-        let lost: Vec<u64> =
-            self.pending.values().filter(|pending| is_lost(pending)).map(|pending| pending.id).collect();
-        for id in lost {
-            let action = self.pending.get(&id).map(|pending| pending.action.clone()).unwrap_or_default();
-            self.settle(id, Err(outcome_unknown(&action)));
-        }
+    /// What to send first on a new connection, in the calls' order. Those of which another hub may have done a part,
+    /// those that were cancelled and those that were lost too often are answered instead, and called off.
+    fn again(&mut self, instance: &str) -> Vec<Message> {
         let mut ids: Vec<u64> = self.pending.keys().copied().collect();
         ids.sort_unstable();
-        ids
-    }
-
-    async fn send(&mut self, socket: &mut Socket, id: u64, instance: &str) -> bool {
-        let Some(pending) = self.pending.get_mut(&id) else { return true };
-        pending.sent_to = Some(instance.to_owned());
-        socket.send(Message::text(pending.text.as_str())).await.is_ok()
+        let mut messages = Vec::new();
+        for id in ids {
+            let Some(pending) = self.pending.get_mut(&id) else { continue };
+            let is_here = pending.sent_to.as_deref() == Some(instance);
+            let may_be_done = pending.may_be_done();
+            let problem = if pending.is_cancelled {
+                cancelled(may_be_done)
+            } else if may_be_done && !is_here {
+                outcome_unknown(&pending.action)
+            } else if pending.sends >= MOST_SENDS {
+                lost_too_often(&pending.action, may_be_done)
+            } else {
+                messages.push(pending.sent(instance));
+                continue;
+            };
+            if is_here {
+                messages.push(cancel(id));
+            }
+            self.settle(id, Err(problem));
+        }
+        messages
     }
 
     fn take(&mut self, text: &str) {
@@ -378,75 +385,32 @@ impl Keeper {
     }
 }
 
-fn outcome_unknown(action: &str) -> Problem {
-    let action = action.strip_prefix("op.").unwrap_or(action);
-    let message = format!("the hub ended while it did `{action}`; it is not known whether it was done");
-    Problem::new("outcome_unknown", message, "look at the page before you do it again; tabs and refs are new")
+enum Next {
+    Message(Message),
+    Order(Order),
 }
 
-/// Finds the hub, or starts one, and shakes hands; several times, for one may just be ending.
-async fn reach(paths: Paths, output: Output, agent: String, may_start: bool) -> Result<Connected, Failure> {
-    let pauses =
-        ExponentialBuilder::default().with_min_delay(FIRST_PAUSE).with_max_delay(LONGEST_PAUSE).with_jitter();
-    let mut pauses = pauses.with_max_times(TRIES).build();
-    loop {
-        let failure = match try_to_reach(&paths, output, &agent, may_start).await {
-            Ok(connected) => return Ok(connected),
-            Err(failure) => failure,
-        };
-        match pauses.next() {
-            Some(pause) if may_start && failure.code == NO_HUB => sleep(pause).await,
-            _ => return Err(failure),
+/// What is to be sent next, once there is room for it. Nothing is lost if this is not waited for.
+async fn next<'a>(
+    out: &'a mpsc::Sender<Message>,
+    first: &mut impl Iterator<Item = Message>,
+    queue: &mut mpsc::Receiver<Order>,
+) -> Option<(mpsc::Permit<'a, Message>, Next)> {
+    let room = out.reserve().await.ok()?;
+    match first.next() {
+        Some(message) => Some((room, Next::Message(message))),
+        None => queue.recv().await.map(|order| (room, Next::Order(order))),
+    }
+}
+
+/// Ends when the hub cannot be written to, or does not read.
+async fn write(sink: &mut SplitSink<Socket, Message>, mut outgoing: mpsc::Receiver<Message>) {
+    while let Some(message) = outgoing.recv().await {
+        if !matches!(timeout(UNREAD, sink.send(message)).await, Ok(Ok(()))) {
+            return;
         }
     }
 }
 
-async fn try_to_reach(
-    paths: &Paths,
-    output: Output,
-    agent: &str,
-    may_start: bool,
-) -> Result<Connected, Failure> {
-    let context = Context { paths: paths.clone(), output: &output, session: None };
-    let state = match may_start {
-        true => context.meanwhile(|context| context.hub()).await?,
-        false => context
-            .meanwhile(|context| context.running_hub())
-            .await?
-            .ok_or_else(|| Failure::new(exit::NO_HUB, NO_HUB, "no hub runs"))?,
-    };
-    let shaken = timeout(PATIENCE, shake_hands(&state, agent)).await;
-    shaken.ok().flatten().ok_or_else(|| {
-        Failure::new(exit::NO_HUB, NO_HUB, "the hub does not answer")
-            .hint("try again; `bowline status` shows whether it runs")
-    })
-}
-
-async fn shake_hands(state: &State, agent: &str) -> Option<Connected> {
-    let mut request = format!("ws://127.0.0.1:{}/agent", state.port).into_client_request().ok()?;
-    request.headers_mut().insert("Authorization", format!("Bearer {}", state.token).parse().ok()?);
-    let stream = TcpStream::connect(("127.0.0.1", state.port)).await.ok()?;
-    let _ = stream.set_nodelay(true);
-    let config = WebSocketConfig::default()
-        .read_buffer_size(8 << 10)
-        .write_buffer_size(0)
-        .max_message_size(Some(LARGEST))
-        .max_frame_size(Some(LARGEST));
-    let shaken = tokio_tungstenite::client_async_with_config(request, stream, Some(config)).await;
-    let (mut socket, _) = shaken.ok()?;
-    // What a model names is kept to where its host has put us; its files elsewhere are none of its business.
-    // A host of the desktop puts us at the root or in the home directory, which is no place of its own.
-    let here = std::env::current_dir()
-        .ok()
-        .filter(|here| here.parent().is_some() && Some(here) != std::env::home_dir().as_ref());
-    let roots: Vec<PathBuf> = here.into_iter().collect();
-    let hello =
-        json!({"id": 0, "action": "hello", "payload": {"agent": agent, "roots": roots, "acks": true}});
-    socket.send(Message::text(hello.to_string())).await.ok()?;
-    loop {
-        let Message::Text(text) = socket.next().await?.ok()? else { continue };
-        let welcome: Incoming = serde_json::from_str(&text).ok()?;
-        let Welcome { instance } = serde_json::from_value(welcome.result?).ok()?;
-        return Some(Connected { socket, instance });
-    }
-}
+#[cfg(test)]
+mod tests;

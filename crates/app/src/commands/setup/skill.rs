@@ -53,6 +53,8 @@ struct Report {
     path: PathBuf,
     /// `added`, `replaced` or `already_there`.
     change: &'static str,
+    /// Nothing was written.
+    dry_run: bool,
     bytes: usize,
 }
 
@@ -76,8 +78,9 @@ pub(super) fn run(context: &Context<'_>, place: &Place<'_>, args: &SkillArgs) ->
             .join("SKILL.md"),
         None => PathBuf::from(path(place, args.scope)),
     };
-    let change = write(&path, args.force)?;
-    context.output.result(&Report { path, change, bytes: marked(TEXT).len() }, text);
+    let change = write(&path, args.force, args.dry_run)?;
+    let (dry_run, bytes) = (args.dry_run, marked(TEXT).len());
+    context.output.result(&Report { path, change, dry_run, bytes }, text);
     Ok(())
 }
 
@@ -89,7 +92,7 @@ fn path(place: &Place<'_>, scope: Scope) -> String {
     place.join(&dir, "skills/bowline/SKILL.md")
 }
 
-fn write(path: &Path, force: bool) -> Result<&'static str, Failure> {
+fn write(path: &Path, force: bool, dry_run: bool) -> Result<&'static str, Failure> {
     let seen = file::read(path)?;
     let change = match state(seen.text.as_deref()) {
         State::Current => return Ok("already_there"),
@@ -104,7 +107,7 @@ fn write(path: &Path, force: bool) -> Result<&'static str, Failure> {
         }
         State::Outdated | State::Edited => "replaced",
     };
-    if !seen.replace(&marked(TEXT))? {
+    if !dry_run && !seen.replace(&marked(TEXT))? {
         return Err(Failure::new(exit::FAILED, "file_changed", format!("{} has just changed", shown(path)))
             .hint("run it again"));
     }
@@ -137,6 +140,9 @@ fn text(report: &Report) -> String {
     let (path, bytes) = (shown(&report.path), report.bytes);
     let what = match report.change {
         "already_there" => return format!("The skill is already there, in {path}; nothing has changed."),
+        _ if report.dry_run => {
+            return format!("The skill would be {}: {path} ({bytes} bytes)", report.change);
+        }
         "replaced" => "The skill is replaced:",
         _ => "The skill is written:",
     };
@@ -164,16 +170,18 @@ mod tests {
     fn an_edited_skill_is_kept_and_one_of_another_version_is_replaced() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("skills/bowline/SKILL.md");
-        assert_eq!(write(&path, false).unwrap(), "added");
-        assert_eq!(write(&path, false).unwrap(), "already_there");
+        assert_eq!(write(&path, false, true).unwrap(), "added");
+        assert!(!path.exists(), "that was only a question");
+        assert_eq!(write(&path, false, false).unwrap(), "added");
+        assert_eq!(write(&path, false, false).unwrap(), "already_there");
         let ours = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, ours.replace("bowline open", "bowline go to")).unwrap();
-        assert_eq!(write(&path, false).unwrap_err().code, "skill_edited");
+        assert_eq!(write(&path, false, false).unwrap_err().code, "skill_edited");
         std::fs::write(&path, format!("{ours}\nmy own words\n")).unwrap();
-        assert_eq!(write(&path, false).unwrap_err().code, "skill_edited");
-        assert_eq!(write(&path, true).unwrap(), "replaced");
+        assert_eq!(write(&path, false, false).unwrap_err().code, "skill_edited");
+        assert_eq!(write(&path, true, false).unwrap(), "replaced");
         std::fs::write(&path, marked("---\nname: bowline\n---\nan older text\n")).unwrap();
-        assert_eq!(write(&path, false).unwrap(), "replaced");
+        assert_eq!(write(&path, false, false).unwrap(), "replaced");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), ours);
     }
 }
