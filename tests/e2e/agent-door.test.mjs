@@ -1,7 +1,9 @@
 // `/agent`: many agents at once over a WebSocket, and ids that are safe to send again.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import WebSocket from 'ws';
+import { Agent } from './lib/agent.mjs';
 import { fixture } from './lib/fixture.mjs';
 import { startTarget } from './lib/hub.mjs';
 import { test } from './lib/test.mjs';
@@ -173,8 +175,15 @@ test('where one drives at a time, a browser is waited for under every name that 
     // Another connection of the one who is there need not.
     assert.ok((await (await connect('first', hub)).ask(2, 'getTabs')).result.length > 0);
     assert.equal((await second.ask(2, 'getTabs', {}, 'nobody')).error.code, 'no_such_browser');
+    // Over REST it is the same: the one who is there is let in, another waits.
+    const rest = await Agent.of(hub, 'first');
+    assert.equal(await rest.value('document.title'), 'two');
+    const other = rest.as('third').op('tabs');
+    assert.equal(await Promise.race([other, delay(600, 'waits')]), 'waits');
     for (const socket of open) if (socket.url.startsWith(url('', hub)) && socket !== second.socket) socket.close();
     assert.ok((await second.answered(1)).result.length > 0);
+    second.socket.close();
+    assert.ok((await other).tabs.length > 0);
   } finally {
     await hub.stop();
   }

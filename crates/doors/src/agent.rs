@@ -8,7 +8,6 @@ mod actions;
 mod answers;
 mod connection;
 mod events;
-mod turn;
 mod visitor;
 
 use std::sync::Arc;

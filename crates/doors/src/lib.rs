@@ -23,6 +23,7 @@ mod problem;
 mod pump;
 mod route;
 mod slot;
+mod turn;
 mod upgrade;
 
 pub use listeners::{ListenError, Listeners, OpenError, Settings};

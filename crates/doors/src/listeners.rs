@@ -176,6 +176,10 @@ impl Listeners {
         self.rate_limit
     }
 
+    pub(crate) fn slots(&self) -> &Arc<Slots> {
+        &self.slots
+    }
+
     pub(crate) fn ops(&self) -> &Ops {
         &self.ops
     }

@@ -8,11 +8,11 @@ mod description;
 use axum::Router;
 use axum::body::HttpBody;
 use axum::extract::{FromRequest, Request, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use base64::Engine as _;
-use bowline_ops::{Access, AgentName, Entry, OPS, OpError, Output, Request as OpRequest, Stay};
+use bowline_ops::{Access, AgentName, Entry, OPS, OpError, Output, Request as OpRequest, Set, Stay};
 use bowline_wire::TargetId;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,8 @@ use tokio_util::sync::CancellationToken;
 use crate::control::{Control, success};
 use crate::extract::{Body, Segments};
 use crate::failure::Failure;
-use crate::problem;
+use crate::problem::{self, Problem};
+use crate::turn;
 
 pub(crate) use description::describe;
 
@@ -81,9 +82,23 @@ async fn run(
     let session = session(request.headers()).unwrap_or_else(nobody);
     let input = input(request).await?;
     let agent = ops.agent(&session, Stay::Session);
+    // Where one client at a time is let in, a request is one as long as it runs. What starts and ends browsers is none.
+    let is_known = ops.hub().browser(&browser).is_ok();
+    let drives = bowline_ops::find(&op).is_some_and(|op| op.set != Set::Lifecycle);
+    let _seat = match is_known && drives {
+        true => {
+            let seat = || control.listeners.slots().take(&browser, session.as_str(), Some(&session));
+            turn::take(&browser, None, seat).await.map_err(busy)?
+        }
+        false => None,
+    };
     let (browser, cancel) = (Some(browser), CancellationToken::new());
     let output = ops.call(OpRequest { agent, op, input, browser, tab, cancel, progress: None }).await?;
     Ok(success(data(output)))
+}
+
+fn busy(problem: Problem) -> Failure {
+    Failure::new(StatusCode::CONFLICT, turn::BUSY, &problem.message, &problem.hint)
 }
 
 /// The session that a request names.

@@ -10,9 +10,10 @@ use bowline_ops::{Action, Agent, AgentName, Entry, Presence, Progress, Request, 
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{Desk, actions, turn};
+use super::{Desk, actions};
 use crate::problem::Problem;
 use crate::slot::{Occupant, Seat};
+use crate::turn;
 
 /// Something an agent wants done.
 pub(crate) struct Work {
@@ -105,7 +106,7 @@ impl Visitor {
         if op.set != Set::Lifecycle {
             let named = input.get("browser").and_then(Value::as_str).map(str::to_owned);
             let browser = named.or_else(|| work.browser.clone());
-            turn::take(self, browser.as_deref().unwrap_or(DEFAULT), work.progress.as_ref()).await?;
+            self.take_turn(browser.as_deref().unwrap_or(DEFAULT), work.progress.as_ref()).await?;
         }
         let request = Request {
             agent: self.agent.clone(),
@@ -126,7 +127,7 @@ impl Visitor {
         let browser = work.browser.as_deref();
         // A kind or the agent's own default may stand for it; what stands for none is told by the action itself.
         if let Ok(meant) = self.desk.ops.browser_of(&self.agent, browser, &input) {
-            turn::take(self, &meant, work.progress.as_ref()).await?;
+            self.take_turn(&meant, work.progress.as_ref()).await?;
         }
         Ok(self.desk.ops.act(&self.agent, browser, action.name, input, work.cancel).await?)
     }
@@ -136,8 +137,12 @@ impl Visitor {
         self.agent.confine(roots);
     }
 
+    async fn take_turn(&self, browser: &str, progress: Option<&Progress>) -> Result<(), Problem> {
+        turn::take(browser, progress, || self.take_seat(browser)).await
+    }
+
     /// A place at a browser, unless somebody else has the only one.
-    pub(super) fn take_seat(&self, browser: &str) -> Result<(), Occupant> {
+    fn take_seat(&self, browser: &str) -> Result<(), Occupant> {
         let mut seats = self.seats.lock().unwrap_or_else(PoisonError::into_inner);
         // Nobody waits for, or keeps, the place at what is not there.
         if seats.contains_key(browser) || self.desk.hub().browser(browser).is_err() {

@@ -60,7 +60,8 @@ impl Op for Type {
         if input.submit.unwrap_or(false) {
             acting.page.key_press("Enter", acting.deadline).await?;
         }
-        acting.done("typed into", located.as_ref(), json!({})).await
+        let what = if located.is_some() { "typed into" } else { "typed" };
+        acting.done(what, located.as_ref(), json!({})).await
     }
 }
 

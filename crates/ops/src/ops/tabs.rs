@@ -1,6 +1,7 @@
 //! Tabs: list, open, choose, close, hand over.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bowline_wire::TargetId;
 use serde_json::{Value, json};
@@ -88,6 +89,10 @@ impl Op for Tabs {
     }
 }
 
+/// How often, and with which pause, it is looked whether a tab has closed.
+const CLOSING_LOOKS: usize = 20;
+const CLOSING_PAUSE: Duration = Duration::from_millis(25);
+
 struct Here<'a> {
     call: &'a Call,
     name: &'a str,
@@ -161,6 +166,13 @@ impl Here<'_> {
             Err(error) => return Err(error.into()),
         }
         self.call.leases().release(self.name, &target, &self.call.agent);
+        // The browser says that it closes before it has. A page that asks whether it may go stays, and is told of.
+        for _ in 0..CLOSING_LOOKS {
+            if !self.connection.tabs().await?.iter().any(|tab| tab.target == target) {
+                break;
+            }
+            tokio::time::sleep(CLOSING_PAUSE).await;
+        }
         if self.call.agent.current(self.name) == Some(target) {
             self.call.agent.set_current(self.name, None);
         }

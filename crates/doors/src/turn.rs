@@ -5,29 +5,35 @@ use std::time::Duration;
 use bowline_ops::Progress;
 use tokio::time::{Instant, sleep};
 
-use super::visitor::Visitor;
 use crate::problem::Problem;
+use crate::slot::Occupant;
+
+/// The code of who has waited in vain.
+pub(crate) const BUSY: &str = "browser_busy";
 
 /// How long one waits for the others.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two looks; up to as much again at random, so that those who wait do not come at once.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Returns when the agent has the browser's only place, or where there is one for everybody.
-pub(super) async fn take(
-    visitor: &Visitor,
+/// What `seat` gives as soon as it gives something: who comes to a place that is taken waits.
+pub(crate) async fn take<T>(
     browser: &str,
     progress: Option<&Progress>,
-) -> Result<(), Problem> {
+    seat: impl Fn() -> Result<T, Occupant>,
+) -> Result<T, Problem> {
     let begun = Instant::now();
     loop {
-        let Err(occupant) = visitor.take_seat(browser) else { return Ok(()) };
+        let occupant = match seat() {
+            Ok(seat) => return Ok(seat),
+            Err(occupant) => occupant,
+        };
         let waited = begun.elapsed();
         if waited > PATIENCE {
             let message =
                 format!("{occupant} drives `{browser}`, and did not leave within {} s", PATIENCE.as_secs());
             let hint = "try again later, or let several in with `cdp.client_mode = \"multi-client\"` and `bowline shutdown`";
-            return Err(Problem::new("browser_busy", message, hint));
+            return Err(Problem::new(BUSY, message, hint));
         }
         if let Some(progress) = progress {
             let words = format!("waiting for `{browser}`, which {occupant} drives");
