@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod auth;
 pub mod backend;
+pub mod bidi;
 pub mod browser;
 pub mod caller;
 pub mod connections;
@@ -13,11 +14,13 @@ pub mod extensions;
 pub mod files;
 pub mod hands;
 pub mod hub;
+mod outbox;
 pub mod pairing;
 pub mod recorder;
 pub mod registry;
 pub mod router;
 pub mod statefile;
+mod upstream;
 
 pub use browser::{Browser, Life};
 pub use hub::Hub;

@@ -7,11 +7,9 @@
 
 mod birth;
 mod client;
-mod outbox;
 mod release;
 mod session;
 mod table;
-mod upstream;
 mod vigil;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,11 +30,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::backend::{Link, LinkReader, LinkWriter, Outgoing};
 
+pub use crate::outbox::{CloseReason, Outbox};
+use crate::upstream::Upstream;
 use birth::{Birth, Waiting};
 pub use client::{CdpClient, ClientId};
-pub use outbox::{CloseReason, Outbox};
 use table::{Newcomer, OwnCall, Table};
-use upstream::Upstream;
 use vigil::{Burst, Pacer};
 
 /// Bounds that keep one client from harming the others.

@@ -2,6 +2,7 @@
 //!
 //! Only what the hub interprets has a type here; everything else travels as the text it arrived in.
 
+pub mod bidi;
 pub mod cdp;
 pub mod discovery;
 pub mod envelope;

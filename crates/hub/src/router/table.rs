@@ -11,11 +11,11 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::birth::{self, Birth, Births, Waiting};
-use super::outbox::{CloseReason, Outbox};
 use super::release::{Hold, Release, Releases};
 use super::session::{Attaches, Pending, Session, attaches, wants_flat};
 use super::{ClientId, Entry};
 use crate::backend::Outgoing;
+use crate::outbox::{CloseReason, Outbox};
 
 #[derive(Default)]
 pub(super) struct Table {

@@ -15,25 +15,25 @@ use crate::backend::Outgoing;
 /// Budget is counted in these, so that it fits a semaphore's permits.
 const UNIT: usize = 1024;
 
-pub(super) struct Upstream {
+pub(crate) struct Upstream {
     queue: Mutex<VecDeque<Queued>>,
     arrived: Notify,
     /// Told of each command of a client.
-    pub(super) commanded: Notify,
+    pub(crate) commanded: Notify,
     /// How many there were.
-    pub(super) commands: AtomicU64,
+    pub(crate) commands: AtomicU64,
     budget: Arc<Semaphore>,
     units: u32,
 }
 
-pub(super) struct Queued {
-    pub(super) message: Outgoing,
+pub(crate) struct Queued {
+    pub(crate) message: Outgoing,
     /// Given back when the message has been handed to the link.
     _budget: Option<OwnedSemaphorePermit>,
 }
 
 impl Upstream {
-    pub(super) fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize) -> Self {
         let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).max(1);
         let budget = Arc::new(Semaphore::new(units as usize));
         Self {
@@ -47,18 +47,18 @@ impl Upstream {
     }
 
     /// Waits for room for a message of `bytes`. One larger than the whole budget takes all of it.
-    pub(super) async fn reserve(&self, bytes: usize) -> OwnedSemaphorePermit {
+    pub(crate) async fn reserve(&self, bytes: usize) -> OwnedSemaphorePermit {
         let units = u32::try_from(bytes / UNIT + 1).unwrap_or(u32::MAX).min(self.units);
         self.budget.clone().acquire_many_owned(units).await.expect("the budget is never closed")
     }
 
-    pub(super) fn push(&self, message: Outgoing, budget: OwnedSemaphorePermit) {
+    pub(crate) fn push(&self, message: Outgoing, budget: OwnedSemaphorePermit) {
         self.enqueue(Queued { message, _budget: Some(budget) });
         self.commands.fetch_add(1, Ordering::Relaxed);
         self.commanded.notify_one();
     }
 
-    pub(super) fn push_own(&self, message: Outgoing) {
+    pub(crate) fn push_own(&self, message: Outgoing) {
         self.enqueue(Queued { message, _budget: None });
     }
 
@@ -68,7 +68,7 @@ impl Upstream {
     }
 
     /// Moves all that is queued into `batch`; waits while there is nothing.
-    pub(super) async fn take(&self, batch: &mut Vec<Queued>) {
+    pub(crate) async fn take(&self, batch: &mut Vec<Queued>) {
         loop {
             batch.extend(self.queue.lock().unwrap_or_else(PoisonError::into_inner).drain(..));
             if !batch.is_empty() {

@@ -61,7 +61,7 @@ struct Inner {
 }
 
 impl Outbox {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
             inner: Mutex::default(),
@@ -73,7 +73,7 @@ impl Outbox {
     }
 
     /// Queues a message, or closes the outbox when the client lags too far behind.
-    pub(super) fn push(&self, message: Bytes) {
+    pub(crate) fn push(&self, message: Bytes) {
         let mut inner = self.inner();
         if inner.closed.is_some() {
             return;
@@ -95,7 +95,7 @@ impl Outbox {
     }
 
     /// Ends the outbox; what is queued is still delivered.
-    pub(super) fn close(&self, reason: CloseReason) {
+    pub(crate) fn close(&self, reason: CloseReason) {
         self.inner().closed.get_or_insert(reason);
         self.changed.notify_one();
     }
