@@ -1,4 +1,4 @@
-//! Embeds the browser extension: lists the files of `extension/` for `src/bundle.rs`.
+//! Embeds the browser extension: lists the files of `extension/` for `src/bundle.rs`. Lays out the code of a release.
 
 #![allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 
@@ -33,7 +33,27 @@ fn collect(dir: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether the linker is the toolchain's own, as far as can be told: others may not know such scripts.
+fn has_usual_linker() -> bool {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("RUSTC_LINKER") && !env::var("CARGO_ENCODED_RUSTFLAGS").is_ok_and(|flags| flags.contains("link"))
+}
+
+/// See the file itself. Only what is released is worth it, and only where the linker takes it.
+fn lay_out() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=layout.ld");
+    println!("cargo::rerun-if-env-changed=BOWLINE_LAYOUT");
+    let is = |name, value| env::var(name).is_ok_and(|is| is == value);
+    let is_release = is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux");
+    if is_release && has_usual_linker() && !is("BOWLINE_LAYOUT", "none") {
+        let script = fs::canonicalize("layout.ld")?;
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
+    }
+    Ok(())
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    lay_out()?;
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../extension");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut files = Vec::new();

@@ -3,6 +3,8 @@
 //! always in release, so that the client is not what is slow.
 
 #[cfg(feature = "bench")]
+mod agents;
+#[cfg(feature = "bench")]
 mod cdp;
 #[cfg(feature = "bench")]
 mod connect;
@@ -16,6 +18,8 @@ mod extension;
 mod footprint;
 #[cfg(feature = "bench")]
 mod heat;
+#[cfg(feature = "bench")]
+mod layout;
 #[cfg(feature = "bench")]
 mod listener;
 #[cfg(feature = "bench")]
@@ -97,6 +101,8 @@ enum Topic {
     Recording,
     /// A person's own browser through the extension, against the floor of chrome.debugger
     Extension,
+    /// `bowline mcp` for agents, beside the servers that npm has
+    Agents,
 }
 
 impl Args {
@@ -115,6 +121,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     if !args.self_check {
         steps::step("build", steps::cargo().args(["build", "--release", "-p", "bowline"]))?;
+        let bare = ["build", "--release", "-p", "xtask", "--features", "bench", "--bin", "bare"];
+        steps::step("build", steps::cargo().args(bare))?;
     }
     let mut measuring = steps::cargo();
     measuring.args(["run", "--release", "-p", "xtask", "--features", "bench", "--"]);
@@ -123,4 +131,20 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let status = measuring.status().context("cannot run cargo")?;
     // The run has said itself what went wrong.
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Writes the layout of the binary's code; needs what measures, too.
+pub fn lay_out() -> Result<ExitCode> {
+    #[cfg(feature = "bench")]
+    {
+        layout::run()?;
+        Ok(ExitCode::SUCCESS)
+    }
+    #[cfg(not(feature = "bench"))]
+    {
+        let mut writing = steps::cargo();
+        writing.args(["run", "-p", "xtask", "--features", "bench", "--", "layout"]);
+        let status = writing.status().context("cannot run cargo")?;
+        Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
 }

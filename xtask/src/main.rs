@@ -1,4 +1,4 @@
-//! The commands of this checkout: `cargo xtask run`, `test` and `bench`. This file owns the command
+//! The commands of this checkout: `cargo xtask run`, `test`, `bench` and `layout`. This file owns the command
 //! line and the exit code; each command has a file of its own.
 
 mod bench;
@@ -23,7 +23,9 @@ const EXAMPLES: &str = "Examples:
   cargo xtask bench                   compare Bowline with a direct Chromium
   cargo xtask bench --quick           the same in about a minute, less exact
   cargo xtask bench extension         only this: a person's own browser, through the extension
+  cargo xtask bench agents            only this: servers for agents, beside those from npm
   cargo xtask bench --update-docs     also rewrite docs/BENCHMARKS.md
+  cargo xtask layout                  when the RSS of `bowline mcp` has grown: lay its code out anew
 
 Exit codes: 0 all went well, 1 a step failed or a bar was missed, 2 wrong usage.";
 
@@ -42,6 +44,8 @@ enum Command {
     Test(test::Args),
     /// Compare Bowline with a direct Chromium, side by side in one run
     Bench(bench::Args),
+    /// Write crates/app/layout.ld anew: what of the binary belongs together (needs valgrind)
+    Layout,
 }
 
 fn main() -> ExitCode {
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Layout => bench::lay_out(),
     };
     match result {
         Ok(code) => code,

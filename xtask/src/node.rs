@@ -79,6 +79,17 @@ impl Node {
         Ok(directory)
     }
 
+    /// Installs a package by itself into a directory. What comes with scripts of its own must do without them.
+    #[cfg(feature = "bench")]
+    pub fn install_into(&self, directory: &Path, package: &str) -> Result<()> {
+        println!("\nInstalling the node package {package} into {}", directory.display());
+        fs::create_dir_all(directory)?;
+        let mut npm = self.command("npm");
+        npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
+        npm.arg(directory).arg(package);
+        steps::step("node package", &mut npm)
+    }
+
     fn find() -> Result<Option<Self>> {
         let path = env::var_os("PATH").unwrap_or_default();
         let fetched = fetched_bin()?;

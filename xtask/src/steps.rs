@@ -26,7 +26,12 @@ pub fn target_dir() -> Result<PathBuf> {
 
 /// The path of the `bowline` binary of `profile`, "debug" or "release".
 pub fn bowline(profile: &str) -> Result<PathBuf> {
-    Ok(target_dir()?.join(profile).join(format!("bowline{}", env::consts::EXE_SUFFIX)))
+    program("bowline", profile)
+}
+
+/// The path of a binary of this checkout.
+pub fn program(name: &str, profile: &str) -> Result<PathBuf> {
+    Ok(target_dir()?.join(profile).join(format!("{name}{}", env::consts::EXE_SUFFIX)))
 }
 
 /// The cargo that runs us, in the checkout's root.

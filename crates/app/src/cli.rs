@@ -3,6 +3,7 @@
 mod extension;
 mod history;
 mod mcp;
+mod quick;
 mod setup;
 mod since;
 mod status;
@@ -57,6 +58,14 @@ pub(crate) struct Cli {
 
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// What this process was called with.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let words: Vec<_> = std::env::args_os().collect();
+        quick::read(&words).map_or_else(|| Self::try_parse_from(words), Ok)
+    }
 }
 
 #[derive(Debug, Subcommand)]

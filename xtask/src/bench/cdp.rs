@@ -134,7 +134,20 @@ impl Page {
     pub async fn open(browser_url: &str) -> Result<Self> {
         let mut cdp = Cdp::connect(browser_url).await?;
         let created = cdp.call(None, "Target.createTarget", json!({"url": "about:blank"})).await?;
-        let target = text(&created, "targetId")?;
+        Self::attach(cdp, text(&created, "targetId")?).await
+    }
+
+    /// A session on a tab that somebody else has opened, at this address.
+    pub async fn at(browser_url: &str, address: &str) -> Result<Self> {
+        let mut cdp = Cdp::connect(browser_url).await?;
+        let targets = cdp.call(None, "Target.getTargets", json!({})).await?;
+        let targets = targets["targetInfos"].as_array().cloned().unwrap_or_default();
+        let target = targets.iter().find(|target| target["type"] == "page" && target["url"] == address);
+        let target = target.with_context(|| format!("no tab is at {address}"))?;
+        Self::attach(cdp, text(target, "targetId")?).await
+    }
+
+    async fn attach(mut cdp: Cdp, target: String) -> Result<Self> {
         let params = json!({"targetId": target, "flatten": true});
         let attached = cdp.call(None, "Target.attachToTarget", params).await?;
         Ok(Self { session: Some(text(&attached, "sessionId")?), cdp, target })

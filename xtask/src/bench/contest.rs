@@ -17,7 +17,7 @@ use super::measures::{Measure, Scale};
 use super::report::{self, Bar, Part, Row};
 use super::site::Site;
 use super::usage::MIB;
-use super::{Args, Topic, eval, extension, footprint, load, stats};
+use super::{Args, Topic, agents, eval, extension, footprint, load, stats};
 use crate::{browser, steps};
 
 struct Results {
@@ -112,6 +112,20 @@ async fn contest(args: &Args) -> Result<Results> {
         let measured = extension::measure(&setup).await?;
         machine.browser = measured.product;
         samples.insert("Extension".to_owned(), measured.samples);
+        parts.extend(measured.parts);
+    }
+    if is_wanted(Topic::Agents) {
+        eprintln!("  servers for agents: {} rounds", rounds(args));
+        let setup = agents::Setup {
+            bowline: &bowline,
+            bare: &steps::program("bare", "release")?,
+            browser: &browser,
+            site: &site,
+            rounds: rounds(args),
+        };
+        let measured = agents::measure(&setup).await?;
+        machine.browser = measured.product;
+        samples.insert("Agents".to_owned(), measured.samples);
         parts.extend(measured.parts);
     }
     Ok(Results { machine, parts, samples: Value::Object(samples) })

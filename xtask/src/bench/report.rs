@@ -137,7 +137,7 @@ impl Part {
         for [name, base, value, ratio, bar, verdict] in
             std::iter::once(headings).chain(self.rows.iter().map(Row::cells))
         {
-            let line = format!("{name:<36}{base:>10}{value:>10}{ratio:>8}  {bar:<8}{verdict:<4}");
+            let line = format!("{name:<36}{base:>10}{value:>10}{ratio:>8}  {bar:<9}{verdict:<4}");
             let _ = writeln!(text, "{}", line.trim_end());
         }
         text

@@ -142,6 +142,15 @@ impl Side {
         bowline_command(bowline, browser, self.home.path())
     }
 
+    /// A command that lives in the directories of this side and has nothing of the user's.
+    pub fn command(&self, command: std::process::Command) -> Result<Command> {
+        let mut command = Command::from(command);
+        isolate(&mut command, self.home.path())?;
+        // Some write where they are.
+        command.current_dir(self.home.path());
+        Ok(command)
+    }
+
     /// What this hub asks of programs that want to know more than a client of a browser.
     pub fn token(&self) -> Result<String> {
         let state = fs::read(self.home.path().join("run").join("bowline").join("state.json"))?;
@@ -251,7 +260,7 @@ fn isolate(command: &mut Command, home: &Path) -> Result<()> {
 }
 
 /// Pids of the children of a process, whichever of its threads started them.
-fn children(pid: u32) -> Result<Vec<u32>> {
+pub fn children(pid: u32) -> Result<Vec<u32>> {
     let mut pids = Vec::new();
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
         let list = fs::read_to_string(thread?.path().join("children")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The web site that the measured pages come from: on loopback, in this process. It serves a page, a small
-//! document and a page that makes load, and passes on what pages tell it. Never knows who measures what.
+//! The web site that the measured pages come from: on loopback, in this process. It serves a page, one with 5,000
+//! elements, a small document and a page that makes load, and passes on what pages tell it. Never knows who measures what.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -18,6 +18,8 @@ const PLAIN: &str = "<!doctype html><title>plain</title><link rel=\"icon\" href=
     <script>addEventListener('load', () => fetch('/told' + location.search, {method: 'POST'}))</script>\
     <p>A page with a title, a line of text and nothing else.";
 const LOAD: &str = include_str!("../../bench/load.html");
+/// Each has five elements: `li`, `a`, `label`, `input`, `span`.
+const ENTRIES: usize = 1_000;
 
 /// What a page told: the query with which it did, the body, and when that arrived.
 pub struct Told {
@@ -104,10 +106,11 @@ async fn serve(mut stream: TcpStream, tell: &mpsc::Sender<Told>) -> Result<()> {
         let target = head.split(' ').nth(1).unwrap_or_default();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let (kind, answer) = match path {
-            "/plain" => ("text/html", PLAIN),
-            "/load" => ("text/html", LOAD),
-            "/small" => ("application/json", SMALL),
-            _ => ("text/plain", ""),
+            "/plain" => ("text/html", PLAIN.to_owned()),
+            "/many" => ("text/html", many()),
+            "/load" => ("text/html", LOAD.to_owned()),
+            "/small" => ("application/json", SMALL.to_owned()),
+            _ => ("text/plain", String::new()),
         };
         let length = answer.len();
         let answer = format!(
@@ -118,4 +121,19 @@ async fn serve(mut stream: TcpStream, tell: &mpsc::Sender<Told>) -> Result<()> {
         }
         stream.write_all(answer.as_bytes()).await?;
     }
+}
+
+/// A list such as search results or settings are: links, boxes to tick, words.
+fn many() -> String {
+    let entry = |number: usize| {
+        format!(
+            "<li><a href=\"#{number}\">Entry {number}</a> <label><input type=\"checkbox\"> pick</label> \
+             <span>{} words</span></li>\n",
+            number * 7
+        )
+    };
+    let entries: String = (0..ENTRIES).map(entry).collect();
+    format!(
+        "<!doctype html><title>many</title><link rel=\"icon\" href=\"data:,\"><h1>Many</h1><ul>{entries}</ul>"
+    )
 }
