@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bowline_hub::backend::{AttachSpec, StartError, Started};
+use bowline_hub::backend::{AttachSpec, Protocol, StartError, Started};
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -114,7 +114,7 @@ pub fn spec_of(browser: &RunningBrowser) -> AttachSpec {
 pub async fn start(spec: &AttachSpec) -> Result<Started, StartError> {
     let way = find_way(spec).await?;
     let link = socket::dial(&way.url, way.within).await.map_err(|error| not_attached(&way, &error))?;
-    Ok(Started { link, process: None })
+    Ok(Started { link, protocol: Protocol::Cdp, process: None })
 }
 
 /// Whether somebody is there. Chrome's user is not asked yet.

@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bowline_hub::audit::Act;
-use bowline_hub::backend::{ExtensionSpec, Link, Outgoing, StartError, Started};
+use bowline_hub::backend::{ExtensionSpec, Link, Outgoing, Protocol, StartError, Started};
 use bowline_hub::extensions::{Extensions, Relay};
 use bowline_wire::Command;
 use bowline_wire::origins::Origins;
@@ -104,7 +104,7 @@ pub(crate) async fn start(
         may_be_closed: false,
         is_virtual: true,
     };
-    Ok(Started { link, process: None })
+    Ok(Started { link, protocol: Protocol::Cdp, process: None })
 }
 
 struct Shell {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use bowline_hub::backend::{DISPLAY_VARIABLES, LaunchSpec, Link, Process, StartError, Started};
+use bowline_hub::backend::{DISPLAY_VARIABLES, LaunchSpec, Link, Process, Protocol, StartError, Started};
 use bowline_hub::registry;
 use tokio::process::{Child, Command};
 
@@ -51,7 +51,7 @@ impl Backends {
                 }
             },
         };
-        Ok(Started { link, process: Some(Box::new(process)) })
+        Ok(Started { link, protocol: Protocol::Cdp, process: Some(Box::new(process)) })
     }
 
     /// What can be known before anything is started. Gives the program to start.

@@ -8,7 +8,7 @@ use axum::http::{HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bowline_hub::Browser;
 use bowline_hub::backend::{Spec, StartError};
-use bowline_hub::browser::{ConnectError, Place};
+use bowline_hub::browser::{ConnectError, OtherSpeech, Place};
 use bowline_hub::registry::DEFAULT;
 use bowline_hub::router::{CallError, Entry, Router};
 use bowline_ops::AgentName;
@@ -157,6 +157,8 @@ enum Wish<'a> {
 enum SocketPath<'a> {
     Browser(Option<&'a str>),
     Page(&'a str),
+    /// WebDriver BiDi.
+    Session,
 }
 
 impl<'a> Wish<'a> {
@@ -167,6 +169,7 @@ impl<'a> Wish<'a> {
             "/client-slot" => return Some(Self::Slot),
             // A browser's name and no more.
             "" | "/" if route.browser.is_some() => return Some(Self::Socket(SocketPath::Browser(None))),
+            "/session" => return Some(Self::Socket(SocketPath::Session)),
             _ => {}
         }
         if let Some(rest) = rest.strip_prefix("/devtools/") {
@@ -196,6 +199,7 @@ async fn connect(
     admit: impl Fn(&Place) -> bool,
 ) -> Response {
     let entry = match path {
+        SocketPath::Session => return connect_bidi(door, browser, handshake, seat, admit).await,
         SocketPath::Browser(None) => Entry::Browser,
         SocketPath::Browser(Some(id)) if id == browser.id() => Entry::Browser,
         SocketPath::Browser(Some(_)) => return StatusCode::NOT_FOUND.into_response(),
@@ -205,6 +209,8 @@ async fn connect(
         Ok(client) => client,
         Err(ConnectError::NotStarted(error)) => return not_started(&error),
         Err(ConnectError::NotAdmitted) => return wants_token(browser.name()),
+        Err(ConnectError::Speaks(other)) => return speaks_otherwise(browser.name(), other),
+        Err(ConnectError::Gone) => return gone(&CallError::Closed),
         Err(ConnectError::Refused(error)) => {
             return match (error, entry) {
                 (CallError::Refused { .. }, Entry::Page(target)) => {
@@ -215,6 +221,32 @@ async fn connect(
             };
         }
     };
+    carry(door, handshake, seat, client)
+}
+
+/// The same for WebDriver BiDi.
+async fn connect_bidi(
+    door: &Arc<Door>,
+    browser: &Browser,
+    handshake: Handshake,
+    seat: Option<Seat>,
+    admit: impl Fn(&Place) -> bool,
+) -> Response {
+    match browser.connect_bidi(admit).await {
+        Ok(client) => carry(door, handshake, seat, client),
+        Err(ConnectError::NotStarted(error)) => not_started(&error),
+        Err(ConnectError::NotAdmitted) => wants_token(browser.name()),
+        Err(ConnectError::Speaks(other)) => speaks_otherwise(browser.name(), other),
+        Err(ConnectError::Gone | ConnectError::Refused(_)) => gone(&CallError::Closed),
+    }
+}
+
+fn carry(
+    door: &Arc<Door>,
+    handshake: Handshake,
+    seat: Option<Seat>,
+    client: impl pump::Seated + 'static,
+) -> Response {
     let (response, on_upgrade) = handshake.accept();
     let max_message = door.max_message;
     door.tasks.spawn(async move {
@@ -253,10 +285,14 @@ async fn json_command(
         }
         unknown => return answer(StatusCode::NOT_FOUND, format!("Unknown command: {unknown}")),
     }
-    let router = match browser.ready().await {
-        Ok(place) if admit(&place) => place.router,
+    let place = match browser.ready().await {
+        Ok(place) if admit(&place) => place,
         Ok(_) => return wants_token(browser.name()),
         Err(error) => return not_started(&error),
+    };
+    let router = match place.speech.router() {
+        Ok(router) => router,
+        Err(other) => return speaks_otherwise(browser.name(), other),
     };
     let snapshot = browser.snapshot();
     // A person's own browser refuses for reasons of its own, which Chromium does not have: they are told.
@@ -270,10 +306,10 @@ async fn json_command(
                 Err(error) => answer(StatusCode::NOT_FOUND, error.to_string()),
             };
         }
-        "list" => list(&router, base, &version.revision, asked.query).await,
-        "new" => new(&router, base, &version.revision, asked.query, is_own).await,
-        "activate" => act(&router, "Target.activateTarget", asked.argument, "Target activated").await,
-        _ => act(&router, "Target.closeTarget", asked.argument, "Target is closing").await,
+        "list" => list(router, base, &version.revision, asked.query).await,
+        "new" => new(router, base, &version.revision, asked.query, is_own).await,
+        "activate" => act(router, "Target.activateTarget", asked.argument, "Target activated").await,
+        _ => act(router, "Target.closeTarget", asked.argument, "Target is closing").await,
     };
     match result {
         Ok(text) => answer(StatusCode::OK, text),
@@ -386,6 +422,18 @@ fn not_started(error: &StartError) -> Response {
     let body = format!("{}\nHint: {}\n", error.message, error.hint);
     let headers = [(header::CONTENT_TYPE, "text/plain; charset=UTF-8")];
     (StatusCode::SERVICE_UNAVAILABLE, headers, body).into_response()
+}
+
+/// The browser does not speak what was asked for; what does is named.
+fn speaks_otherwise(name: &str, other: OtherSpeech) -> Response {
+    let hint = match other {
+        OtherSpeech::Bidi => format!(
+            "connect a BiDi client to /b/{name}/session (Puppeteer: `protocol: 'webDriverBiDi'`), or use MCP, REST or the commands"
+        ),
+        OtherSpeech::Cdp => format!("connect a CDP client: `bowline endpoint {name}` prints the URL"),
+    };
+    let headers = [(header::CONTENT_TYPE, "text/plain; charset=UTF-8")];
+    (StatusCode::NOT_IMPLEMENTED, headers, format!("{name}: {other}.\nHint: {hint}\n")).into_response()
 }
 
 fn gone(error: &CallError) -> Response {

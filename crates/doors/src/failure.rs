@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bowline_hub::backend::StartError;
+use bowline_hub::browser::OtherSpeech;
 use bowline_hub::hands::{EvaluateError, ExecuteError};
 use bowline_hub::hub::HubError;
 use bowline_hub::recorder::BodyError;
@@ -105,6 +106,13 @@ impl From<StartError> for Failure {
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, error.code, &error.message, &error.hint)
+    }
+}
+
+impl From<OtherSpeech> for Failure {
+    fn from(other: OtherSpeech) -> Self {
+        let hint = "ask for it as an op (POST /api/browsers/NAME/tabs/TAB/ops/OP)";
+        Self::new(StatusCode::NOT_IMPLEMENTED, "not_cdp", &other.to_string(), hint)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Carries messages between a client's WebSocket and its place at the browser, until either ends.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use bowline_hub::router::{CdpClient, CloseReason};
+use bowline_hub::bidi;
+use bowline_hub::router::{CdpClient, CloseReason, Outbox};
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -18,7 +20,33 @@ const GOODBYE: Duration = Duration::from_secs(2);
 /// The longest text that fits a closing frame.
 const LONGEST_REASON: usize = 123;
 
-pub(crate) async fn run(socket: Socket, client: CdpClient) {
+/// A client's place at a browser, whatever is spoken there.
+pub(crate) trait Seated: Send + Sync {
+    fn outbox(&self) -> Arc<Outbox>;
+    fn send(&self, text: Bytes) -> impl Future<Output = ()> + Send;
+}
+
+impl Seated for CdpClient {
+    fn outbox(&self) -> Arc<Outbox> {
+        self.outbox()
+    }
+
+    async fn send(&self, text: Bytes) {
+        self.send(text).await;
+    }
+}
+
+impl Seated for bidi::Client {
+    fn outbox(&self) -> Arc<Outbox> {
+        self.outbox()
+    }
+
+    async fn send(&self, text: Bytes) {
+        self.send(text).await;
+    }
+}
+
+pub(crate) async fn run(socket: Socket, client: impl Seated) {
     let (mut sink, mut stream) = socket.split();
     let outbox = client.outbox();
     let reason = {
@@ -58,13 +86,16 @@ pub(crate) async fn goodbye(
 }
 
 /// Ends with a reason if the peer is to be told one.
-async fn read(stream: &mut SplitStream<Socket>, client: &CdpClient) -> Option<CloseReason> {
+async fn read(stream: &mut SplitStream<Socket>, client: &impl Seated) -> Option<CloseReason> {
     while let Some(message) = stream.next().await {
         match message {
             Ok(Message::Text(text)) => client.send(Bytes::from(text)).await,
             Ok(Message::Binary(_)) => {
                 // Chromium closes the connection too.
-                return Some(CloseReason { code: 1003, text: "binary messages are not CDP".to_owned() });
+                return Some(CloseReason {
+                    code: 1003,
+                    text: "binary messages are not understood".to_owned(),
+                });
             }
             Ok(Message::Close(_)) => return None,
             Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
@@ -82,7 +113,7 @@ async fn read(stream: &mut SplitStream<Socket>, client: &CdpClient) -> Option<Cl
     None
 }
 
-async fn write(sink: &mut SplitSink<Socket, Message>, client: &CdpClient) -> Option<CloseReason> {
+async fn write(sink: &mut SplitSink<Socket, Message>, client: &impl Seated) -> Option<CloseReason> {
     let outbox = client.outbox();
     let mut batch = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! What a backend gives the hub: a link that carries raw CDP messages, and, if the hub owns the
+//! What a backend gives the hub: a link that carries the browser's raw messages, and, if the hub owns the
 //! browser, its process.
 //!
 //! A link is message by message; framing (NUL bytes on a pipe, WebSocket frames) belongs to the backend.
@@ -97,8 +97,16 @@ pub trait Process: Send {
     fn explain(&self, exit: &Exit) -> StartError;
 }
 
+/// What is spoken over a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Cdp,
+    Bidi,
+}
+
 pub struct Started {
     pub link: Link,
+    pub protocol: Protocol,
     /// Absent for a browser that somebody else runs: such a one is never ended by the hub.
     pub process: Option<Box<dyn Process>>,
 }

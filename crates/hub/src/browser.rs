@@ -5,6 +5,7 @@
 
 mod breaker;
 mod life;
+mod speech;
 mod start;
 
 use std::sync::Arc;
@@ -17,11 +18,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::backend::{Backend, Spec, StartError};
-use crate::hands::Hands;
+use crate::bidi;
 use crate::recorder::Recorder;
-use crate::router::{CallError, CdpClient, Entry, Limits, Router};
+use crate::router::{CallError, CdpClient, Entry, Limits};
 
 pub use life::Life;
+pub use speech::{OtherSpeech, Speech};
 
 /// How long things may take.
 #[derive(Debug, Clone)]
@@ -83,11 +85,11 @@ pub struct Snapshot {
 impl Snapshot {
     /// The running browser, if it runs.
     pub fn place(&self) -> Option<Place> {
-        self.place.clone().filter(|place| !place.router.has_ended())
+        self.place.clone().filter(|place| !place.speech.has_ended())
     }
 
     pub fn clients(&self) -> usize {
-        self.place.as_ref().map_or(0, |place| place.router.client_count())
+        self.place.as_ref().map_or(0, |place| place.speech.client_count())
     }
 }
 
@@ -100,6 +102,10 @@ pub enum ConnectError {
     NotAdmitted,
     #[error(transparent)]
     Refused(#[from] CallError),
+    #[error(transparent)]
+    Speaks(#[from] OtherSpeech),
+    #[error("the browser is gone")]
+    Gone,
 }
 
 pub struct Browser {
@@ -116,9 +122,7 @@ type Answer = oneshot::Sender<Result<Place, StartError>>;
 /// A browser that runs, and what it is: the name may stand for another one a moment later.
 #[derive(Clone)]
 pub struct Place {
-    pub router: Router,
-    /// For commands of the hub's own on its tabs.
-    pub hands: Hands,
+    pub speech: Speech,
     /// Not a throw-away browser, so only for those who know the token.
     pub needs_token: bool,
 }
@@ -195,7 +199,7 @@ impl Browser {
             let snapshot = self.snapshot.borrow();
             // A router that has just closed is ahead of the life that is about to follow.
             if let (Life::Ready, Some(place)) = (snapshot.life, &snapshot.place)
-                && !place.router.has_ended()
+                && !place.speech.has_ended()
             {
                 return Ok(place.clone());
             }
@@ -229,9 +233,26 @@ impl Browser {
             if !admit(&place) {
                 return Err(ConnectError::NotAdmitted);
             }
-            match place.router.connect_named(entry.clone(), label).await {
+            match place.speech.router()?.connect_named(entry.clone(), label).await {
                 Err(CallError::Closed) if tries > 0 => {}
                 other => return Ok(other?),
+            }
+        }
+    }
+
+    /// The same for a client that speaks WebDriver BiDi, to a browser that does.
+    pub async fn connect_bidi(&self, admit: impl Fn(&Place) -> bool) -> Result<bidi::Client, ConnectError> {
+        let mut tries = 2;
+        loop {
+            tries -= 1;
+            let place = self.ready().await?;
+            if !admit(&place) {
+                return Err(ConnectError::NotAdmitted);
+            }
+            match place.speech.bidi()?.connect(false) {
+                Ok(client) => return Ok(client),
+                Err(_) if tries > 0 => {}
+                Err(_) => return Err(ConnectError::Gone),
             }
         }
     }

@@ -385,7 +385,9 @@ impl Connections {
     async fn probe(&self, connection: &Connection, place: &Place) {
         let id = connection.id.as_str();
         let params = json!({ "targetId": connection.target });
-        let probe = place.router.call::<Value>("Target.getTargetInfo", params, self.care.probe_timeout).await;
+        // Connections are to browsers that are reached over CDP.
+        let Ok(router) = place.speech.router() else { return };
+        let probe = router.call::<Value>("Target.getTargetInfo", params, self.care.probe_timeout).await;
         match probe {
             Ok(_) => self.probed(id, None),
             // The tab is closing; the recorder will tell.

@@ -10,7 +10,7 @@ use futures_util::{sink, stream};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-use crate::backend::{Backend, Exit, Link, Outgoing, Process, Spec, StartError, Started};
+use crate::backend::{Backend, Exit, Link, Outgoing, Process, Protocol, Spec, StartError, Started};
 use crate::recorder::store::Bounds;
 use crate::recorder::{Caps, Settings};
 
@@ -171,7 +171,7 @@ impl Backend for FakeBackend {
             });
             self.processes.lock().unwrap().insert(number, exit.clone());
             let process = FakeProcess { exit, watched, cleaned: self.cleaned.clone() };
-            Ok(Started { link, process: Some(Box::new(process)) })
+            Ok(Started { link, protocol: Protocol::Cdp, process: Some(Box::new(process)) })
         })
     }
 

@@ -224,7 +224,7 @@ pub(super) async fn execute(
     }
     hub.touch();
     let begun = Instant::now();
-    let result = place.hands.execute(target, &request.method, params, within).await?;
+    let result = place.speech.hands()?.execute(target, &request.method, params, within).await?;
     Ok(Executed { result, execution_time: milliseconds(begun) })
 }
 

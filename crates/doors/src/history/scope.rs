@@ -147,7 +147,8 @@ pub(crate) async fn refresh(hub: &Hub, browser: &str, word: &str) {
     };
     let params = json!({"filter": [{"type": "page"}]});
     // A browser that does not answer has no better titles.
-    let Ok(found) = place.router.call::<TargetInfos>("Target.getTargets", params, PATIENCE).await else {
+    let Ok(router) = place.speech.router() else { return };
+    let Ok(found) = router.call::<TargetInfos>("Target.getTargets", params, PATIENCE).await else {
         return;
     };
     let mut store = hub.recorder().store();
@@ -166,7 +167,7 @@ pub(crate) async fn refresh(hub: &Hub, browser: &str, word: &str) {
 /// The tabs of a browser that runs but is not recorded, as it lists them itself.
 pub(crate) async fn listed_by(place: &Place, browser: &str) -> Result<Vec<TabStatus>, Failure> {
     let params = json!({"filter": [{"type": "page"}]});
-    let found = place.router.call::<TargetInfos>("Target.getTargets", params, PATIENCE).await;
+    let found = place.speech.router()?.call::<TargetInfos>("Target.getTargets", params, PATIENCE).await;
     let found = found.map_err(|error| {
         let hint = "try again; the browser is started anew";
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "gone", &error.to_string(), hint)

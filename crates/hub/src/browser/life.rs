@@ -130,7 +130,7 @@ impl Task {
 
     /// Gives the running browser, or joins the launch, or begins one.
     fn want(&mut self, answer: Answer) {
-        if let Some(running) = self.running.as_ref().filter(|running| !running.router.has_ended()) {
+        if let Some(running) = self.running.as_ref().filter(|running| !running.speech.has_ended()) {
             let _ = answer.send(Ok(running.place()));
             return;
         }
@@ -192,7 +192,7 @@ impl Task {
 
     async fn take_end(&mut self, end: End) {
         let Some(running) = self.running.take() else { return };
-        let asked = running.router.close_was_requested() && !matches!(end, End::Hung(_));
+        let asked = running.speech.close_was_requested() && !matches!(end, End::Hung(_));
         let lived = running.ready_at.elapsed();
         let life = if asked { Life::Stopped } else { Life::Lost };
         // Told before it is buried, which takes a while: nobody is to be sent to what has gone.

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use bowline_wire::cdp::BrowserVersion;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::speech::{Speech, version_of};
 use super::{Place, Surroundings, Timing};
-use crate::backend::{Exit, Process, Spec, StartError};
+use crate::backend::{Exit, Link, Process, Protocol, Spec, StartError};
+use crate::bidi::{self, BidiError};
 use crate::hands::Hands;
 use crate::router::{CallError, Router};
 
@@ -22,8 +24,7 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 const ATTEND: Duration = Duration::from_secs(10);
 
 pub(super) struct Running {
-    pub(super) router: Router,
-    hands: Hands,
+    pub(super) speech: Speech,
     needs_token: bool,
     /// Resolves when the browser no longer answers. Kept here, so that it goes on over interruptions.
     hung: BoxFuture<'static, Duration>,
@@ -51,38 +52,104 @@ pub(super) async fn start(
         () = cancel.cancelled() => return Err(cancelled()),
         started = world.backend.start(name, spec) => started?,
     };
-    let router = Router::start(started.link, world.limits.clone());
     let mut process = started.process;
+    let greeting = greet(world, name, started.link, started.protocol);
     let error = tokio::select! {
         () = cancel.cancelled() => Some(cancelled()),
         exit = exit_of(process.as_mut()) => process.as_ref().map(|process| process.explain(&exit)),
-        version = router.call::<BrowserVersion>("Browser.getVersion", json!({}), timing.launch) => match version {
-            Ok(version) => {
-                attend(world, name, &router, &version).await;
+        greeted = greeting => match greeted {
+            Ok((speech, version)) => {
                 let needs_token = !spec.is_throw_away();
-                let hands = Hands::new(router.clone(), world.tasks.clone());
-                let hung = Box::pin(hung(router.clone(), timing.clone()));
+                let hung = Box::pin(hung(speech.clone(), timing.clone()));
                 let ready_at = Instant::now();
-                return Ok(Running { router, hands, needs_token, hung, process, version, ready_at });
+                return Ok(Running { speech, needs_token, hung, process, version, ready_at });
             }
-            Err(CallError::Closed) => None,
+            Err(Unready::Closed) => None,
             Err(error) => Some(no_answer(timing, &error, process.as_deref())),
         },
     };
-    router.close("the browser did not start");
     let Some(mut process) = process else {
-        return Err(error.unwrap_or_else(|| no_answer(timing, &CallError::Closed, None)));
+        return Err(error.unwrap_or_else(|| no_answer(timing, &Unready::Closed, None)));
     };
     // A link that ended by itself means that the process is about to say why.
     let error = match error {
         Some(error) => error,
         None => match timeout(LAST_WORDS, process.exited()).await {
             Ok(exit) => process.explain(&exit),
-            Err(_) => no_answer(timing, &CallError::Closed, Some(&*process)),
+            Err(_) => no_answer(timing, &Unready::Closed, Some(&*process)),
         },
     };
     end_by_force(process).await;
     Err(error)
+}
+
+/// Why a browser that was started cannot be used.
+enum Unready {
+    Closed,
+    TimedOut,
+    Refused(String),
+}
+
+/// Takes over the link, and waits until the browser answers and is recorded. What is left behind on failure, or when
+/// nobody waits any longer, is closed.
+async fn greet(
+    world: &Surroundings,
+    name: &str,
+    link: Link,
+    protocol: Protocol,
+) -> Result<(Speech, BrowserVersion), Unready> {
+    let within = world.timing.launch;
+    match protocol {
+        Protocol::Cdp => {
+            let router = Router::start(link, world.limits.clone());
+            let leaving = CloseUnlessReady(Some(router.clone()));
+            let version: BrowserVersion = router.call("Browser.getVersion", json!({}), within).await?;
+            attend(world, name, &router, &version).await;
+            leaving.ready();
+            let hands = Hands::new(router.clone(), world.tasks.clone());
+            Ok((Speech::Cdp { router, hands }, version))
+        }
+        Protocol::Bidi => {
+            let (session, capabilities) = bidi::Session::start(link, world.limits.clone(), within).await?;
+            Ok((Speech::Bidi(session), version_of(&capabilities)))
+        }
+    }
+}
+
+struct CloseUnlessReady(Option<Router>);
+
+impl CloseUnlessReady {
+    fn ready(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CloseUnlessReady {
+    fn drop(&mut self) {
+        if let Some(router) = &self.0 {
+            router.close("the browser did not start");
+        }
+    }
+}
+
+impl From<CallError> for Unready {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Closed => Self::Closed,
+            CallError::TimedOut { .. } => Self::TimedOut,
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<BidiError> for Unready {
+    fn from(error: BidiError) -> Self {
+        match error {
+            BidiError::Closed => Self::Closed,
+            BidiError::TimedOut { .. } => Self::TimedOut,
+            error => Self::Refused(error.to_string()),
+        }
+    }
 }
 
 /// Lets the recorder in before anybody else. A browser that cannot be recorded is a browser all the same.
@@ -101,14 +168,14 @@ async fn attend(world: &Surroundings, name: &str, router: &Router, version: &Bro
 
 impl Running {
     pub(super) fn place(&self) -> Place {
-        Place { router: self.router.clone(), hands: self.hands.clone(), needs_token: self.needs_token }
+        Place { speech: self.speech.clone(), needs_token: self.needs_token }
     }
 
     /// Resolves when the browser has ended or no longer answers.
     pub(super) async fn ended(&mut self) -> End {
         tokio::select! {
             exit = exit_of(self.process.as_mut()) => End::Exited(exit),
-            reason = self.router.ended() => End::LinkClosed(reason),
+            reason = self.speech.ended() => End::LinkClosed(reason),
             silence = &mut self.hung => End::Hung(silence),
         }
     }
@@ -122,7 +189,7 @@ impl Running {
             End::Hung(silence) => format!("the browser did not answer for {}s", silence.as_secs()),
         };
         let Some(mut process) = self.process.take() else {
-            self.router.close(&reason);
+            self.speech.close(&reason);
             return reason;
         };
         if let End::LinkClosed(_) = end
@@ -130,7 +197,7 @@ impl Running {
         {
             reason = format!("the browser {exit}");
         }
-        self.router.close(&reason);
+        self.speech.close(&reason);
         end_by_force(process).await;
         reason
     }
@@ -138,18 +205,18 @@ impl Running {
     /// Browser.close, SIGTERM, patience, SIGKILL, reap, remove. A browser of somebody else is let go.
     pub(super) async fn stop(mut self, timing: &Timing, reason: &str) {
         let Some(mut process) = self.process.take() else {
-            self.router.close(reason);
+            self.speech.close(reason);
             return;
         };
         let asked = timeout(CLOSE_PATIENCE, async {
-            let closed = self.router.call::<Value>("Browser.close", json!({}), CLOSE_PATIENCE).await;
-            if closed.is_ok() {
+            let agrees = self.speech.ask_to_end(CLOSE_PATIENCE).await;
+            if agrees {
                 process.exited().await;
             }
-            closed.is_ok()
+            agrees
         });
         let gone = asked.await.unwrap_or(false);
-        self.router.close(reason);
+        self.speech.close(reason);
         if !gone {
             process.terminate();
             // A browser that is stopped by a signal ignores the request.
@@ -174,19 +241,19 @@ async fn exit_of(process: Option<&mut Box<dyn Process>>) -> Exit {
 }
 
 /// Resolves when the browser has been silent for the time-out although it was asked something.
-async fn hung(router: Router, timing: Timing) -> Duration {
+async fn hung(speech: Speech, timing: Timing) -> Duration {
     loop {
         // Whoever speaks lives; only silence is a reason to ask.
-        let silence = router.silence();
+        let silence = speech.silence();
         if silence < timing.probe_interval {
             tokio::time::sleep(timing.probe_interval - silence).await;
             continue;
         }
         let patience = timing.probe_timeout.saturating_sub(silence).max(timing.probe_interval);
-        let probe = router.call::<Value>("Browser.getVersion", json!({}), patience).await;
-        let silence = router.silence();
+        let is_mute = speech.is_mute(patience).await;
+        let silence = speech.silence();
         // Any word of the browser in the meantime shows that it lives, if slowly.
-        if matches!(probe, Err(CallError::TimedOut { .. })) && silence >= timing.probe_timeout {
+        if is_mute && silence >= timing.probe_timeout {
             return silence;
         }
     }
@@ -200,14 +267,13 @@ fn cancelled() -> StartError {
     }
 }
 
-fn no_answer(timing: &Timing, error: &CallError, process: Option<&dyn Process>) -> StartError {
+fn no_answer(timing: &Timing, error: &Unready, process: Option<&dyn Process>) -> StartError {
     let said = process.map(Process::last_words).filter(|said| !said.is_empty());
     let said = said.map(|said| format!("; it said:\n{said}")).unwrap_or_default();
     let message = match error {
-        CallError::TimedOut { .. } => {
-            format!("the browser did not answer within {}s{said}", timing.launch.as_secs())
-        }
-        error => format!("the browser did not become ready: {error}{said}"),
+        Unready::TimedOut => format!("the browser did not answer within {}s{said}", timing.launch.as_secs()),
+        Unready::Closed => format!("the browser did not become ready: the browser is gone{said}"),
+        Unready::Refused(why) => format!("the browser did not become ready: {why}{said}"),
     };
     StartError {
         code: "not_ready",
