@@ -1,8 +1,12 @@
 // What an agent calls off leaves nothing behind: no busy script, no load, no cover over the page, no pressed button.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { test } from './lib/test.mjs';
 import { Agent } from './lib/agent.mjs';
+import { OWN } from './lib/env.mjs';
 import { fixture } from './lib/fixture.mjs';
 import { html } from './lib/site.mjs';
 import { until, within } from './lib/until.mjs';
@@ -15,6 +19,13 @@ const at = fixture({
     '/held': { answer: (_, response) => { held.asked += 1; response.on('close', () => { held.dropped += 1; }); } },
     '/down': html('down', '<button id=b>Press</button>',
       `b.onmousedown = () => alert('pressed'); addEventListener('mouseup', () => { document.title = 'released'; });`),
+    // Each button keeps the page busy for a while in another moment of a click; what comes of it is written down.
+    '/busy': html('busy', `<button id=over>Over</button> <button id=down>Down</button> <button id=calm>Calm</button>
+      <div id=piece draggable=true style="width:80px;height:40px;background:#9cf">Piece</div><div id=box style="width:120px;height:60px;background:#fc9">Box</div>`,
+      `window.log = []; const busy = (ms) => { const end = performance.now() + ms; while (performance.now() < end); };
+       over.onmousemove = () => { log.push('over'); busy(1500); }; down.onmousedown = () => { log.push('down'); busy(1500); };
+       for (const b of [over, down, calm]) b.onclick = () => log.push(b.id + ' clicked');
+       box.ondragenter = () => { log.push('enter'); busy(1500); }; box.ondragover = (e) => e.preventDefault(); box.ondrop = () => log.push('dropped');`),
   },
   async open({ target }) { agent = await Agent.of(target); },
 });
@@ -87,4 +98,43 @@ test('a button that opens a dialog when it is pressed is let go of afterwards', 
   assert.equal(changes.dialog.message, 'pressed');
   await agent.op('dialog', { accept: true });
   await within(5_000, 'the button is up', until('released', async () => (await agent.value('document.title')) === 'released'));
+});
+
+test('a click that is called off is not carried out, and no other click is lost for it', async () => {
+  for (const [target, sign] of [['#over', 'over'], ['#down', 'down']]) {
+    await agent.open(at.site.url('/busy'));
+    await callOff('click', { target }, () => delay(700));
+    await answers();
+    assert.ok((await agent.value('log')).includes(sign), 'it had begun');
+    await agent.op('click', { target: '#calm' });
+    assert.deepEqual((await agent.value('log')).filter((line) => line.endsWith('clicked')), ['calm clicked']);
+  }
+});
+
+test('a drag that is called off drops nothing, and the page hears the mouse afterwards', async () => {
+  await agent.open(at.site.url('/busy'));
+  await callOff('drag', { from: '#piece', to: '#box' }, () => delay(900));
+  await answers();
+  await agent.op('click', { target: '#calm' });
+  const log = await agent.value('log');
+  assert.ok(log.includes('enter') && log.includes('calm clicked') && !log.includes('dropped'), log.join());
+});
+
+test('a late script on an element is stopped as well, and a trace that nobody took is not the next one', async () => {
+  await agent.open(at.site.url('/busy'));
+  if (!OWN) {
+    assert.equal((await agent.refused('evaluate', { target: '#calm', expression: 'el => { for (;;); }', timeout: 500 })).code, 'timeout');
+    await answers();
+  }
+  const traced = async (name) => {
+    await agent.op('trace', { action: 'start' });
+    await agent.value(`performance.mark('${name}')`);
+    const { file } = await agent.op('trace', { action: 'stop', file: join(at.target.home.tmp, `${name}.json`) });
+    return (await readFile(file, 'utf8')).includes(name);
+  };
+  await agent.op('trace', { action: 'start' });
+  await agent.ask('trace', { action: 'stop', timeout: 1 });
+  await until('the trace has ended', async () => (await agent.ask('trace', { action: 'start' })).success);
+  await agent.op('trace', { action: 'stop' });
+  assert.ok(await traced('second-mark'));
 });

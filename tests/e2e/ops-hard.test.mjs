@@ -14,6 +14,10 @@ const at = fixture({
   pages: {
     '/hung': (url) => html('hung', `<h1>Around</h1><button onclick="document.title='clicked'">Outside</button>
       <iframe src="http://localhost:${url.port}/stuck"></iframe><iframe src="/frame?same"></iframe>`),
+    '/around': (url) => html('around', `<h1>Outermost</h1><iframe src="http://localhost:${url.port}/middle"></iframe>`),
+    '/middle': (url) => html('middle', `<p>Between</p><iframe src="http://[::1]:${url.port}/stuck"></iframe>`),
+    '/churn': (url) => html('churn', '<h1>Restless</h1><div id=d></div>',
+      `setInterval(() => { d.innerHTML = '<iframe src="http://localhost:${url.port}/frame"></iframe>'.repeat(2); }, 120)`),
     '/stuck': html('stuck', '<p>Inside</p>', 'setTimeout(() => { for (;;); }, 300)'),
     // The first time the mouse comes near, two buttons change places.
     '/swap': html('swap', `<style>button { position: absolute; left: 20px; width: 120px; height: 40px; }</style>
@@ -81,6 +85,12 @@ test('an agent does not take a blank tab that another client works with', hubOnl
   }
 });
 
+test('frames that come and go meanwhile are no error', async () => {
+  await agent.open(at.site.url('/churn'));
+  for (let i = 0; i < 25; i++) assert.match(await agent.snapshot(), /heading "Restless"/);
+  for (let i = 0; i < 10; i++) assert.equal((await agent.op('find', { target: '#nowhere' })).total, 0);
+});
+
 // The last: the browser puts other pages of the site into the process that hangs.
 test('a frame of another site that hangs hides nothing else', async () => {
   await agent.open(at.site.url('/hung'));
@@ -93,5 +103,17 @@ test('a frame of another site that hangs hides nothing else', async () => {
   await agent.op('click', { target: 'text=hit' });
   assert.equal((await agent.refused('wait_for', { text: 'nowhere', timeout: 2_500 })).code, 'timeout');
   assert.equal((await agent.refused('click', { target: '#nowhere', timeout: 2_500 })).code, 'not_found');
+  await agent.op('tabs', { action: 'close' });
+});
+
+test('what is around a frame that hangs is seen, however deep it is', async () => {
+  await agent.open(at.site.url('/around'));
+  const text = await until('the innermost frame hangs', async () => {
+    const text = await agent.snapshot();
+    return text.includes('(this frame does not answer)') && text;
+  });
+  assert.match(text, /Outermost/);
+  assert.match(text, /Between/);
+  assert.ok((await agent.op('inspect', { what: 'elements' })).elements);
   await agent.op('tabs', { action: 'close' });
 });

@@ -5,7 +5,7 @@ import { test } from './lib/test.mjs';
 import { Agent } from './lib/agent.mjs';
 import { OWN } from './lib/env.mjs';
 import { fixture } from './lib/fixture.mjs';
-import { html } from './lib/site.mjs';
+import { html, js } from './lib/site.mjs';
 import { until } from './lib/until.mjs';
 
 let agent;
@@ -13,6 +13,8 @@ const at = fixture({
   env: { BOWLINE_SITES_ALLOW: '127.0.0.1' },
   pages: {
     '/away': (url) => ({ status: 302, headers: { location: `http://localhost:${url.port}/two` }, body: '' }),
+    '/asks.js': (url) => js(`onconnect = (e) => fetch('http://localhost:${url.port}/echo?worker', { mode: 'no-cors' })
+      .then(() => e.ports[0].postMessage('came'), () => e.ports[0].postMessage('refused'));`),
     '/links': (url) => html('links', `<a href="http://localhost:${url.port}/two">out</a>
       <button onclick="window.open('http://localhost:${url.port}/two?popup')">popup</button>`),
   },
@@ -41,6 +43,9 @@ test('what scripts ask for stays inside, also after a redirect', async () => {
     new Promise((done) => { const x = new XMLHttpRequest(); x.onload = () => done('came'); x.onerror = () => done('refused'); x.open('GET', '/away'); x.send(); }),
     fetch('/api').then((r) => r.status)])`;
   assert.deepEqual(await agent.value(asked), ['refused', 'refused', 200]);
+  // Workers that belong to no page in particular have their own way out.
+  const shared = `new Promise((done) => { const w = new SharedWorker('/asks.js'); w.port.onmessage = (e) => done(e.data); w.port.start(); })`;
+  if (!OWN) assert.equal(await agent.value(shared), 'refused');
   await agent.value(`navigator.sendBeacon('${outside('/echo?beacon')}', 'x')`);
   await agent.value(`fetch('/api?after').then((r) => r.status)`);
   assert.deepEqual(at.site.requests.slice(before).filter((line) => /\/two\b|beacon|GET \/api$/.test(line)), ['GET /api']);

@@ -83,12 +83,13 @@ async fn run(
     let input = input(request).await?;
     let agent = ops.agent(&session, Stay::Session);
     // Where one client at a time is let in, a request is one as long as it runs. What starts and ends browsers is none.
-    let is_known = ops.hub().browser(&browser).is_ok();
+    let driven = input.get("browser").and_then(Value::as_str).unwrap_or(&browser).to_owned();
+    let is_known = ops.hub().browser(&driven).is_ok();
     let drives = bowline_ops::find(&op).is_some_and(|op| op.set != Set::Lifecycle);
     let _seat = match is_known && drives {
         true => {
-            let seat = || control.listeners.slots().take(&browser, session.as_str(), Some(&session));
-            turn::take(&browser, None, seat).await.map_err(busy)?
+            let seat = || control.listeners.slots().take(&driven, session.as_str(), Some(&session));
+            turn::take(&driven, None, seat).await.map_err(busy)?
         }
         false => None,
     };

@@ -245,8 +245,8 @@ pub(crate) trait Driver: Send + Sync {
         element: Option<u64>,
         deadline: Instant,
     ) -> Answer<'a, Evaluated>;
-    /// Stops the script that keeps the page busy, if one does.
-    fn stop_script(&self) -> Answer<'_, ()>;
+    /// Stops the script that keeps a frame busy, if one does.
+    fn stop_script<'a>(&'a self, frame: &'a FrameId) -> Answer<'a, ()>;
     fn navigate<'a>(&'a self, url: &'a str) -> Answer<'a, Going>;
     fn reload(&self, without_cache: bool) -> Answer<'_, Going>;
     fn travel(&self, steps: i64) -> Answer<'_, Going>;

@@ -18,6 +18,7 @@ use tokio::time::Instant;
 
 use crate::driver::{Driver, DriverError, Frame, FrameId, Rect};
 use crate::error::{Code, OpError};
+use crate::undo::Undo;
 
 pub(crate) use acting::{Aim, Click};
 pub(crate) use element::{Element, Located, written};
@@ -63,7 +64,7 @@ const PARTS: &[&str] = &[
 ];
 
 /// For a frame below the main one, which may be another site's and hang by itself.
-const FRAME_PATIENCE: Duration = Duration::from_secs(1);
+const FRAME_PATIENCE: Duration = Duration::from_secs(2);
 /// What is remembered of refs that were shown.
 const SHOWN: usize = 20_000;
 /// Kinds of snapshots whose last one is remembered.
@@ -175,6 +176,22 @@ impl Page {
         let Ok(rect) = serde_json::from_value::<Rect>(described["rect"].clone()) else { return Ok(None) };
         let (x, y) = self.view_point(&located.frame, rect.x, rect.y).await?;
         Ok(Some(Rect { x, y, ..rect }))
+    }
+
+    /// Takes something back if the op does not come to its end: as soon as no dialog is in the way.
+    pub(crate) fn undo<F>(&self, undo: impl FnOnce(Arc<dyn Driver>) -> F + Send + 'static) -> Undo
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let driver = self.driver.clone();
+        Undo::with(async move {
+            let mut changes = driver.changes();
+            while driver.state().dialog.is_some()
+                && driver.state().end().is_none()
+                && changes.changed().await.is_ok()
+            {}
+            undo(driver).await;
+        })
     }
 
     /// Asks the page once, until the deadline.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bowline_hub::{Browser, Hub};
 use bowline_wire::TargetId;
 use serde_json::{Map, Value};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -162,6 +163,7 @@ impl Ops {
             max_chars,
             begun: Instant::now(),
             time: Mutex::default(),
+            limit_changed: Notify::new(),
             progress: request.progress,
             holds: Mutex::default(),
         };
@@ -273,6 +275,7 @@ pub(crate) struct Call {
     pub(crate) max_chars: usize,
     begun: Instant,
     time: Mutex<Time>,
+    limit_changed: Notify,
     progress: Option<Progress>,
     /// The tabs that it acts on stay the agent's as long as it runs.
     holds: Mutex<Vec<Hold>>,
@@ -330,6 +333,7 @@ impl Call {
     pub(crate) fn not_before(&self, deadline: Instant) {
         let limit = &mut self.time().limit;
         *limit = Some(limit.map_or(deadline, |limit| limit.max(deadline)));
+        self.limit_changed.notify_one();
     }
 
     /// Resolves when the op is later than it ever may be.
@@ -339,7 +343,10 @@ impl Call {
             if Instant::now() >= limit {
                 return;
             }
-            tokio::time::sleep_until(limit).await;
+            tokio::select! {
+                () = tokio::time::sleep_until(limit) => {}
+                () = self.limit_changed.notified() => {}
+            }
         }
     }
 

@@ -36,6 +36,10 @@ impl Origins {
     }
 }
 
+/// What may come only from sites that may be used, as CDP names kinds of requests: what somebody goes to, and what
+/// scripts ask for. A page's own pictures, styles and scripts may come from anywhere.
+pub const KEPT: [&str; 5] = ["Document", "XHR", "Fetch", "EventSource", "Ping"];
+
 /// The lists of every browser: its own, or else those for all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sites {

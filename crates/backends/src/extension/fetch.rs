@@ -46,8 +46,8 @@ impl Interest {
         })
     }
 
-    /// Parameters of the page's `Fetch.enable` for all that sessions want, and the hub if it watches where a page goes.
-    pub(super) fn merged<'a>(all: impl Iterator<Item = &'a Map<String, Value>>, documents: bool) -> Value {
+    /// Parameters of the page's `Fetch.enable` for all that sessions want, and these kinds, which the hub watches.
+    pub(super) fn merged<'a>(all: impl Iterator<Item = &'a Map<String, Value>>, watched: &[&str]) -> Value {
         let (mut patterns, mut auth) = (Vec::new(), false);
         for params in all {
             auth |= params.get("handleAuthRequests").and_then(Value::as_bool) == Some(true);
@@ -56,9 +56,8 @@ impl Interest {
                 None => patterns.push(serde_json::json!({"urlPattern": "*"})),
             }
         }
-        if documents {
-            patterns.push(serde_json::json!({"urlPattern": "*", "resourceType": "Document"}));
-        }
+        patterns
+            .extend(watched.iter().map(|kind| serde_json::json!({"urlPattern": "*", "resourceType": kind})));
         serde_json::json!({"patterns": patterns, "handleAuthRequests": auth})
     }
 }

@@ -1,5 +1,6 @@
 //! Requests that stand still for interception, from one client to the next (`fetch.rs` has the rules).
 
+use bowline_wire::origins;
 use serde_json::{Map, Value, json};
 
 use super::fetch::{Interest, Paused, Stage};
@@ -17,8 +18,9 @@ impl Machine {
             .flat_map(|(_, session)| session.wishes.iter().filter(|wish| wish.key == "Fetch.enable"))
             .map(|wish| serde_json::from_str(&wish.params).unwrap_or_default())
             .collect();
-        let watches = self.watches_documents(node);
-        let wanted = (watches || !all.is_empty()).then(|| Interest::merged(all.iter(), watches).to_string());
+        let watched = self.watched(node);
+        let is_wanted = !watched.is_empty() || !all.is_empty();
+        let wanted = is_wanted.then(|| Interest::merged(all.iter(), watched).to_string());
         let Some(real) = self.nodes.get_mut(&node) else { return };
         if real.intercepts == wanted {
             if let Then::Answer { session, id } = then {
@@ -33,11 +35,16 @@ impl Machine {
         }
     }
 
-    /// Whether the hub itself stops documents, to keep a page where it may be.
-    fn watches_documents(&self, node: NodeId) -> bool {
+    /// The kinds of requests that the hub itself stops, to keep a page where it may be: the person's lists say where it
+    /// may go, the hub's also what its scripts may ask for.
+    fn watched(&self, node: NodeId) -> &'static [&'static str] {
         let is_page =
             self.nodes.get(&node).is_some_and(|real| matches!(real.kind.as_str(), "page" | "iframe"));
-        is_page && policy::is_locked(&self.policy)
+        match is_page && policy::is_locked(&self.policy) {
+            false => &[],
+            true if self.policy.sites.is_empty() => &origins::KEPT[..1],
+            true => &origins::KEPT,
+        }
     }
 
     /// The person has changed where agents may go.
@@ -59,13 +66,16 @@ impl Machine {
         let is_response =
             params.contains_key("responseStatusCode") || params.contains_key("responseErrorReason");
         let stage = if is_response { Stage::Response } else { Stage::Request };
-        if kind == "Document"
-            && !is_auth
+        let refused = match kind.as_str() {
+            "Document" => policy::refused_address(&self.policy, &url),
+            _ => self.policy.sites.refusal(&url),
+        };
+        if !is_auth
             && !is_response
-            && self.watches_documents(node)
-            && let Some(reason) = policy::refused_address(&self.policy, &url)
+            && self.watched(node).contains(&kind.as_str())
+            && let Some(reason) = refused
         {
-            tracing::info!(%reason, "a page was kept from going there");
+            tracing::info!(%reason, "a request was refused");
             let params = json!({"requestId": request, "errorReason": "BlockedByClient"}).to_string();
             return self.send(node, "Fetch.failRequest", &params, Then::Ignore);
         }

@@ -6,7 +6,7 @@ use super::Acting;
 use crate::driver::{Button as MouseButton, DriverError, Modifiers, Mouse};
 use crate::error::{Code, OpError};
 use crate::output::Output;
-use crate::page::{Click as Pressing, Element};
+use crate::page::{Click as Clicking, Element};
 use crate::registry::{Access, Op, Set};
 use crate::request::Call;
 
@@ -51,7 +51,7 @@ impl Op for Click {
                 return Err(OpError::bad_input(message, "2 is a double click"));
             }
         };
-        let pressing = Pressing {
+        let clicking = Clicking {
             button: match input.button.unwrap_or(Button::Left) {
                 Button::Left => MouseButton::Left,
                 Button::Right => MouseButton::Right,
@@ -62,8 +62,8 @@ impl Op for Click {
         };
         let acting = Acting::begin(call).await?;
         let located = acting.page.locate(&input.target, acting.deadline).await?;
-        acting.page.click(&located, pressing, acting.deadline).await?;
-        let what = if pressing.count == 2 { "double-clicked" } else { "clicked" };
+        acting.page.click(&located, clicking, acting.deadline).await?;
+        let what = if clicking.count == 2 { "double-clicked" } else { "clicked" };
         acting.done(what, Some(&located), json!({})).await
     }
 }
@@ -269,8 +269,12 @@ impl Op for MouseAt {
         let (x, y, held) = (input.x, input.y, Modifiers::default());
         match input.action {
             MouseAction::Click => {
-                let count = if input.double.unwrap_or(false) { 2 } else { 1 };
-                page.press(crate::page::Aim { x, y }, Pressing { button, count, held }, deadline).await?;
+                let click =
+                    Clicking { button, count: if input.double.unwrap_or(false) { 2 } else { 1 }, held };
+                let pressing = page.pressing(None, click);
+                let aim = crate::page::Aim { x, y, is_frame: false };
+                page.press(aim, click, &pressing.is_down.clone(), deadline).await?;
+                pressing.done();
             }
             MouseAction::Move => page.mouse(x, y, Mouse::Move, held, deadline).await?,
             MouseAction::Down => page.mouse(x, y, Mouse::Down { button, clicks: 1 }, held, deadline).await?,

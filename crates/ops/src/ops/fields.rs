@@ -51,14 +51,14 @@ impl Op for Type {
             }
             None => None,
         };
+        let pause = if input.slowly.unwrap_or(false) { SLOWLY } else { Duration::ZERO };
+        let deadline = acting.deadline + pause * input.text.chars().count() as u32;
+        call.not_before(deadline);
         if input.slowly.unwrap_or(false) || located.is_none() {
-            let pause = if input.slowly.unwrap_or(false) { SLOWLY } else { Duration::ZERO };
-            let deadline = acting.deadline + pause * input.text.chars().count() as u32;
-            call.not_before(deadline);
             acting.page.type_keys(&input.text, pause, deadline).await?;
         }
         if input.submit.unwrap_or(false) {
-            acting.page.key_press("Enter", acting.deadline).await?;
+            acting.page.key_press("Enter", deadline).await?;
         }
         let what = if located.is_some() { "typed into" } else { "typed" };
         acting.done(what, located.as_ref(), json!({})).await

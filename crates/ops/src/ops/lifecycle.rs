@@ -1,6 +1,7 @@
 //! Browsers themselves: which there are, launch, stop, restart.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bowline_hub::backend::{LaunchSpec, Spec, StartError};
 use bowline_hub::{Browser, Life};
@@ -82,6 +83,9 @@ fn shown(call: &Call, browser: &Browser) -> Value {
         "port": call.hub().port_of(browser.name()), "reason": now.reason})
 }
 
+/// The hub sees to it that a launch and an end do not take for ever.
+const LIFECYCLE: Duration = Duration::from_secs(600);
+
 pub(crate) struct LaunchBrowser;
 
 input!(LaunchInput {
@@ -100,6 +104,7 @@ impl Op for LaunchBrowser {
     const ABOUT: &'static str = "Launch a browser, or relaunch it with other options.";
 
     async fn run(call: &Call, input: LaunchInput) -> Result<Output, OpError> {
+        call.deadline_or(LIFECYCLE);
         let has_options = input.kind.is_some() || input.headless.is_some() || input.profile.is_some();
         let spec = has_options.then(|| {
             Spec::Launched(LaunchSpec {
@@ -144,6 +149,7 @@ impl Op for StopBrowser {
     const ABOUT: &'static str = "Stop a browser; the next use starts it again.";
 
     async fn run(call: &Call, input: EndInput) -> Result<Output, OpError> {
+        call.deadline_or(LIFECYCLE);
         let browser = named(call, input.name.as_deref())?;
         may_be_ended(call, &browser, input.force.unwrap_or(false))?;
         browser.stop().await;
@@ -162,6 +168,7 @@ impl Op for RestartBrowser {
     const ABOUT: &'static str = "Replace a browser by a new one; its address stays.";
 
     async fn run(call: &Call, input: EndInput) -> Result<Output, OpError> {
+        call.deadline_or(LIFECYCLE);
         let browser = named(call, input.name.as_deref())?;
         may_be_ended(call, &browser, input.force.unwrap_or(false))?;
         browser.launch(None, true).await.map_err(not_started)?;

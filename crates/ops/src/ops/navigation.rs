@@ -174,6 +174,14 @@ async fn go(
     Ok(output)
 }
 
+/// The agent's turn at a page, after what it does there already.
+async fn turn<'a>(call: &Call, page: &'a Page) -> Result<tokio::sync::MutexGuard<'a, ()>, OpError> {
+    tokio::time::timeout_at(call.navigation_deadline(), page.turn.lock()).await.map_err(|_| {
+        let message = "another act of yours in this tab did not end in time";
+        OpError::new(Code::Timeout, message, "wait for it, or cancel it, and try again")
+    })
+}
+
 /// Goes to an address in a tab.
 pub(crate) async fn go_to(
     call: &Call,
@@ -182,7 +190,7 @@ pub(crate) async fn go_to(
     url: &str,
 ) -> Result<Output, OpError> {
     let page = call.page_of(tab).await?;
-    let _turn = page.turn.lock().await;
+    let _turn = turn(call, &page).await?;
     go(call, tab, &page, until, page.driver.navigate(url), &format!("navigate to {url}")).await
 }
 
@@ -233,7 +241,7 @@ macro_rules! travels {
             async fn run(call: &Call, input: TravelInput) -> Result<Output, OpError> {
                 let tab = call.tab().await?;
                 let page = call.page_of(&tab).await?;
-                let _turn = page.turn.lock().await;
+                let _turn = turn(call, &page).await?;
                 go(call, &tab, &page, input.wait_until, page.driver.travel($steps), $op).await
             }
         }
@@ -263,7 +271,7 @@ impl Op for Reload {
     async fn run(call: &Call, input: ReloadInput) -> Result<Output, OpError> {
         let tab = call.tab().await?;
         let page = call.page_of(&tab).await?;
-        let _turn = page.turn.lock().await;
+        let _turn = turn(call, &page).await?;
         let reload = page.driver.reload(input.ignore_cache.unwrap_or(false));
         go(call, &tab, &page, input.wait_until, reload, "reload").await
     }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::driver::{FrameId, ImageFormat, Page, Paper, Rect, Shot};
+use crate::driver::{ImageFormat, Page, Paper, Rect, Shot};
 use crate::error::{Code, OpError};
 use crate::output::{Media, Output};
 use crate::page::Element;
@@ -85,7 +85,7 @@ impl Op for Screenshot {
         let annotated = match input.annotate.unwrap_or(false) {
             true => {
                 let main = page.within(deadline, page.main_frame()).await?;
-                let undo = undo(&page, &main, "unannotate");
+                let undo = undo(&page, "unannotate");
                 let boxes =
                     page.settled(deadline, || page.script(&main, "annotate", json!({"full": full}))).await?;
                 Some((boxes, undo))
@@ -122,10 +122,12 @@ fn format_name(format: ImageFormat) -> &'static str {
 }
 
 /// Takes back what was drawn over the page, whatever becomes of the op.
-fn undo(page: &Arc<Page>, main: &FrameId, function: &'static str) -> Undo {
-    let (page, main) = (page.clone(), main.clone());
-    Undo::with(async move {
-        let _ = page.script(&main, function, json!({})).await;
+fn undo(page: &Arc<Page>, function: &'static str) -> Undo {
+    let own = page.clone();
+    page.undo(move |_| async move {
+        if let Ok(main) = own.main_frame().await {
+            let _ = own.script(&main, function, json!({})).await;
+        }
     })
 }
 
@@ -295,14 +297,20 @@ impl Op for Pick {
             wish["message"] = json!(message);
         }
         let deadline = call.deadline_or(PICK_PATIENCE);
-        let main = page.within(deadline, page.main_frame()).await?;
-        let undo = undo(&page, &main, "unpick");
-        let picked = tokio::time::timeout_at(deadline, page.script(&main, "pick", wish)).await;
+        let undo = undo(&page, "unpick");
+        // A document that comes meanwhile is covered as well.
+        let picked = page
+            .settled(deadline, || async {
+                let main = page.main_frame().await?;
+                page.script(&main, "pick", wish.clone()).await
+            })
+            .await;
         let answer = match picked {
-            Ok(result) => {
+            Ok(answer) => {
                 undo.forget();
-                result.map_err(|error| page.explain(error))?
+                answer
             }
+            Err(error) if error.code != Code::Timeout => return Err(error),
             Err(_) => {
                 let message = "nobody picked an element in time";
                 return Err(OpError::new(

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::driver::FrameId;
 use crate::error::OpError;
 use crate::output::Output;
 use crate::page::{Element, Page};
@@ -57,11 +58,11 @@ fn balanced(head: &str) -> bool {
 /// For the browser to say that it has stopped a script.
 const STOPPING: Duration = Duration::from_millis(500);
 
-/// What an agent calls off does not go on in the page. At its deadline the browser stops it.
-pub(crate) fn stop_script(page: &Page) -> Undo {
-    let driver = page.driver.clone();
+/// What an agent calls off does not go on in the page, and neither does what is late.
+pub(crate) fn stop_script(page: &Page, frame: &FrameId) -> Undo {
+    let (driver, frame) = (page.driver.clone(), frame.clone());
     Undo::with(async move {
-        let _ = driver.stop_script().await;
+        let _ = driver.stop_script(&frame).await;
     })
 }
 
@@ -97,11 +98,13 @@ impl Op for Evaluate {
                 (located.frame, Some(located.number), source)
             }
         };
-        let undo = stop_script(&page);
-        let evaluated =
-            page.within(deadline + STOPPING, page.driver.evaluate(&frame, &source, number, deadline)).await;
+        let undo = stop_script(&page, &frame);
+        let evaluated = page.driver.evaluate(&frame, &source, number, deadline);
+        let Ok(evaluated) = tokio::time::timeout_at(deadline + STOPPING, evaluated).await else {
+            return Err(page.no_answer());
+        };
         undo.forget();
-        let evaluated = evaluated?;
+        let evaluated = evaluated.map_err(|error| page.explain(error))?;
         let data = json!({"value": evaluated.value});
         Ok(Output::new(data, evaluated.text).from_page(&page.url()))
     }

@@ -196,7 +196,7 @@ async fn is_so(page: &Page, target: &Element, state: Presence) -> Result<bool, D
 async fn is_true(page: &Page, expression: &str, deadline: Instant) -> Result<bool, DriverError> {
     let main = page.main_frame().await?;
     let source = super::script::callable(expression);
-    let undo = stop_script(page);
+    let undo = stop_script(page, &main);
     let value = page.driver.evaluate(&main, &source, None, deadline).await;
     undo.forget();
     let value = value?.value;

@@ -1,6 +1,7 @@
 //! Acting on elements as a person would: wait until it can be done, aim, and do it with real input.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Located, Page};
 use crate::driver::keys::{self, Key};
-use crate::driver::{Button, Driver, DriverError, Frame, FrameId, Modifiers, Mouse};
+use crate::driver::{Button, DriverError, Frame, FrameId, Modifiers, Mouse};
 use crate::error::{Code, OpError};
 use crate::undo::Undo;
 
@@ -18,6 +19,21 @@ use crate::undo::Undo;
 pub(crate) struct Aim {
     pub(crate) x: f64,
     pub(crate) y: f64,
+    /// The element is a frame itself: what hits it is heard inside.
+    pub(crate) is_frame: bool,
+}
+
+/// A click under way.
+pub(crate) struct Pressing {
+    pub(crate) is_down: Arc<AtomicBool>,
+    undo: Undo,
+}
+
+impl Pressing {
+    /// It is over.
+    pub(crate) fn done(self) {
+        self.undo.forget();
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +51,8 @@ struct Ready {
     x: f64,
     #[serde(default)]
     y: f64,
+    #[serde(default)]
+    tag: String,
     #[serde(default)]
     reason: String,
     #[serde(default)]
@@ -95,7 +113,9 @@ impl Page {
         if !ready.ok {
             return Ok(Err(ready));
         }
-        self.in_view(&located.frame, ready.x, ready.y).await
+        let is_frame = matches!(ready.tag.as_str(), "iframe" | "frame" | "object" | "embed");
+        let aim = self.in_view(&located.frame, ready.x, ready.y).await?;
+        Ok(aim.map(|aim| Aim { is_frame, ..aim }))
     }
 
     /// From a frame's own coordinates to those of the page, if nothing lies above the frame there.
@@ -116,7 +136,9 @@ impl Page {
             let Some(known) = frames.iter().find(|known| known.id == frame) else {
                 return Err(DriverError::Navigated);
             };
-            let Frame { parent: Some(parent), .. } = known else { return Ok(Ok(Aim { x, y })) };
+            let Frame { parent: Some(parent), .. } = known else {
+                return Ok(Ok(Aim { x, y, is_frame: false }));
+            };
             let owner = self.owner(known).await?;
             let inner = self.script(parent, "inner", json!({"ref": owner, "x": x, "y": y})).await?;
             let inner: Inner = read(inner)?;
@@ -125,6 +147,7 @@ impl Page {
                     ok: false,
                     x,
                     y,
+                    tag: String::new(),
                     reason: "covered".to_owned(),
                     message: "something lies above its frame".to_owned(),
                     by: inner.by,
@@ -182,7 +205,7 @@ impl Page {
     /// from the page and given again: the element has moved. And a browser gives a click to the outer page as long as
     /// it has not drawn a frame of another site.
     pub(crate) async fn click(
-        &self,
+        self: &Arc<Self>,
         located: &Located,
         click: Click,
         deadline: Instant,
@@ -193,12 +216,15 @@ impl Page {
             let aim = self.ready(located, "click", deadline).await?;
             let arm = json!({"ref": located.number, "block": true});
             let armed = tokio::time::timeout_at(deadline, self.script(&located.frame, "arm", arm)).await;
-            self.press(aim, click, deadline).await?;
+            let pressing = self.pressing(Some(located), click);
+            self.press(aim, click, &pressing.is_down.clone(), deadline).await?;
             if !matches!(armed, Ok(Ok(_))) {
+                pressing.done();
                 return Ok(());
             }
             let verdict =
                 tokio::time::timeout_at(deadline, self.script(&located.frame, "verdict", json!({}))).await;
+            pressing.done();
             let verdict: Verdict = match verdict {
                 Ok(Ok(verdict)) => read(verdict).map_err(|error| self.explain(error))?,
                 // It has led elsewhere, or opened a dialog.
@@ -206,8 +232,8 @@ impl Page {
             };
             match verdict {
                 Verdict { hit: true, .. } => return Ok(()),
-                // In the main frame it can only have gone into a frame that the element is, or to the browser itself.
-                Verdict { arrived: false, .. } if is_main => return Ok(()),
+                // It has gone into the frame that the element is, or to the browser itself.
+                Verdict { arrived: false, .. } if is_main || aim.is_frame => return Ok(()),
                 missed => by = missed.by,
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -216,45 +242,63 @@ impl Page {
             Some(by) => format!("the click on {} would have landed on {by}, and was kept back", located.name),
             None => format!("the click on {} did not arrive", located.name),
         };
-        let hint =
-            "the page moves it, or has not drawn it yet: wait until it rests (wait_for), then try again";
+        let hint = "the page moves it or covers it when the mouse comes: wait until it rests (wait_for), act on what covers it, or use the keyboard";
         Err(OpError::new(Code::NotActionable, message, hint))
     }
 
+    /// What is to be taken back of a click that is called off: the pressed button, and the listeners for its verdict.
+    /// The button is let go of elsewhere and unseen by the page, so that no click comes of it.
+    pub(crate) fn pressing(self: &Arc<Self>, located: Option<&Located>, click: Click) -> Pressing {
+        let is_down = Arc::new(AtomicBool::new(false));
+        let (page, located, was_down) = (self.clone(), located.cloned(), is_down.clone());
+        let undo = self.undo(move |driver| async move {
+            if was_down.load(Ordering::Relaxed) {
+                if let Some(Located { frame, number, .. }) = &located {
+                    let _ = page.script(frame, "arm", json!({"ref": number, "block": true})).await;
+                }
+                let up = Mouse::Up { button: click.button, clicks: 1 };
+                let _ = driver.mouse(0.0, 0.0, Mouse::Move, click.held).await;
+                let _ = driver.mouse(0.0, 0.0, up, click.held).await;
+            }
+            if let Some(Located { frame, .. }) = &located {
+                let _ = page.script(frame, "verdict", json!({})).await;
+            }
+        });
+        Pressing { is_down, undo }
+    }
+
     /// Moves the mouse and presses its button, as often as is asked.
-    pub(crate) async fn press(&self, aim: Aim, click: Click, deadline: Instant) -> Result<(), OpError> {
+    pub(crate) async fn press(
+        &self,
+        aim: Aim,
+        click: Click,
+        is_down: &AtomicBool,
+        deadline: Instant,
+    ) -> Result<(), OpError> {
         let Click { button, count, held } = click;
-        let Aim { x, y } = aim;
+        let Aim { x, y, .. } = aim;
         self.mouse(x, y, Mouse::Move, held, deadline).await?;
         for clicks in 1..=count {
-            let up = Mouse::Up { button, clicks };
-            let undo = self.undo(move |driver| async move {
-                let _ = driver.mouse(x, y, up, held).await;
-            });
-            for act in [Mouse::Down { button, clicks }, up] {
+            for act in [Mouse::Down { button, clicks }, Mouse::Up { button, clicks }] {
+                // From when it is sent: a page that is busy with it has it all the same.
+                is_down.store(matches!(act, Mouse::Down { .. }), Ordering::Relaxed);
                 match self.mouse(x, y, act, held, deadline).await {
                     Ok(()) => {}
-                    // It has opened a dialog: that is what it was for.
-                    Err(error) if error.code == Code::DialogOpen => return Ok(()),
+                    // It has opened a dialog: that is what it was for. The button comes up when that is answered.
+                    Err(error) if error.code == Code::DialogOpen => {
+                        if is_down.swap(false, Ordering::Relaxed) {
+                            let up = Mouse::Up { button, clicks };
+                            drop(self.undo(move |driver| async move {
+                                let _ = driver.mouse(x, y, up, held).await;
+                            }));
+                        }
+                        return Ok(());
+                    }
                     Err(error) => return Err(error),
                 }
             }
-            undo.forget();
         }
         Ok(())
-    }
-
-    /// Lets go of what is pressed, if nothing else has: as soon as no dialog is in the way.
-    fn undo<F>(&self, undo: impl FnOnce(Arc<dyn Driver>) -> F + Send + 'static) -> Undo
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        let driver = self.driver.clone();
-        Undo::with(async move {
-            let mut changes = driver.changes();
-            while driver.state().dialog.is_some() && changes.changed().await.is_ok() {}
-            undo(driver).await;
-        })
     }
 
     pub(crate) async fn mouse(

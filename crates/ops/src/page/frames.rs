@@ -117,12 +117,7 @@ impl Page {
         let mut summary: Map<String, Value> = Map::new();
         for frame in self.driver.frames().await? {
             let is_child = frame.parent.is_some();
-            let (number, offset, answer) = match self.elements_of(&frame, wish).await {
-                Ok(listed) => listed,
-                // A frame that goes away meanwhile has nothing.
-                Err(DriverError::Navigated) if is_child => continue,
-                Err(error) => return Err(error),
-            };
+            let Some((number, offset, answer)) = self.elements_of(&frame, wish).await? else { continue };
             total += answer["total"].as_u64().unwrap_or_default();
             filtered += answer["filtered"].as_u64().unwrap_or_default();
             for (kind, count) in answer["summary"].as_object().into_iter().flatten() {
@@ -158,11 +153,17 @@ impl Page {
         &self,
         frame: &Frame,
         wish: &Value,
-    ) -> Result<(usize, (f64, f64), Value), DriverError> {
+    ) -> Result<Option<(usize, (f64, f64), Value)>, DriverError> {
+        let Some(answer) = self.script_in_any(frame, "elements", wish.clone()).await? else {
+            return Ok(None);
+        };
         let number = self.frame_number(&frame.id).await?;
-        let offset = self.view_point(&frame.id, 0.0, 0.0).await?;
-        let answer = self.script(&frame.id, "elements", wish.clone()).await?;
-        Ok((number, offset, answer))
+        match self.view_point(&frame.id, 0.0, 0.0).await {
+            Ok(offset) => Ok(Some((number, offset, answer))),
+            // It has gone meanwhile.
+            Err(DriverError::Navigated) if frame.parent.is_some() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -86,7 +86,15 @@ impl Page {
         if let Some(root) = root {
             input["root"] = json!(root);
         }
-        let answer = self.script(frame, "snapshot", input).await?;
+        let asked = self.script(frame, "snapshot", input);
+        let answer = match nesting {
+            0 => asked.await?,
+            _ => match tokio::time::timeout(FRAME_PATIENCE, asked).await {
+                Ok(answer) => answer?,
+                // One that hangs must not hide the rest of the page.
+                Err(_) => return Ok(vec!["- text: (this frame does not answer)".to_owned()]),
+            },
+        };
         if answer.get("error").is_some() {
             return Err(DriverError::Navigated);
         }
@@ -106,13 +114,11 @@ impl Page {
         }
         for inner in iframes.iter().rev() {
             let Some((_, child)) = children.iter().find(|(owner, _)| *owner == inner.r#ref) else { continue };
-            let below = Box::pin(self.frame_lines(frames, &child.id, None, options, nesting + 1));
-            let below = match tokio::time::timeout(FRAME_PATIENCE, below).await {
-                Ok(Ok(below)) => below,
-                Ok(Err(DriverError::Navigated)) => continue,
-                Ok(Err(error)) => return Err(error),
-                // One that hangs must not hide the rest of the page.
-                Err(_) => vec!["- text: (this frame does not answer)".to_owned()],
+            let below = Box::pin(self.frame_lines(frames, &child.id, None, options, nesting + 1)).await;
+            let below = match below {
+                Ok(below) => below,
+                Err(DriverError::Navigated) => continue,
+                Err(error) => return Err(error),
             };
             let Some(line) = lines.get_mut(inner.line) else { continue };
             if !below.is_empty() && !line.ends_with(':') {

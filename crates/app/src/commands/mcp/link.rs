@@ -224,7 +224,10 @@ impl Keeper {
     /// when this server ends.
     async fn connected(&mut self) -> Option<Connected> {
         loop {
-            let may_start = !self.pending.is_empty() || !self.was_connected;
+            // For what will not be asked again no hub is started.
+            let is_wanted =
+                self.pending.values().any(|pending| !pending.is_cancelled && !pending.may_be_done());
+            let may_start = is_wanted || !self.was_connected;
             let (paths, output, agent) =
                 (self.paths.clone(), self.output, self.agent.clone().unwrap_or_default());
             let mut connecting = std::pin::pin!(reach(paths, output, agent, may_start));

@@ -3,17 +3,13 @@
 use std::collections::HashMap;
 
 use bowline_wire::cdp::{self, AttachedToTarget, TargetInfo};
-use bowline_wire::{SessionId, TargetId};
+use bowline_wire::{SessionId, TargetId, origins};
 use serde_json::{Value, json};
 
 use super::{Alarm, Attendant, BELOW, Pending, SERVICE_WORKER, SETUP, Watched, auto_attach};
 use crate::recorder::now;
 use crate::recorder::record::Origin;
 use crate::recorder::store::TabKey;
-
-/// What may come only from sites that may be used: what an agent goes to, and what its scripts ask for. A page's own
-/// pictures, styles and scripts may come from anywhere.
-const KEPT_TO_SITES: [&str; 5] = ["Document", "XHR", "Fetch", "EventSource", "Ping"];
 
 impl Attendant {
     pub(super) fn adopt(&mut self, info: &TargetInfo) {
@@ -76,14 +72,15 @@ impl Attendant {
         // Neither has a process to answer from before something is fetched for it, and that waits for us.
         let is_mute = info.kind == SERVICE_WORKER || (waiting && is_noopener);
         self.sessions.insert(session.clone(), watched);
+        // Workers that belong to one page ask through it.
+        let asks = has_page || matches!(info.kind.as_str(), "shared_worker" | SERVICE_WORKER);
         if has_page {
             self.post(Some(&session), "Page.enable", json!({}), None);
-            if self.recorder.origins(&self.browser).is_some() {
-                let pattern =
-                    |kind| json!({"urlPattern": "*", "resourceType": kind, "requestStage": "Request"});
-                let patterns: Vec<Value> = KEPT_TO_SITES.into_iter().map(pattern).collect();
-                self.post(Some(&session), "Fetch.enable", json!({ "patterns": patterns }), None);
-            }
+        }
+        if asks && self.recorder.origins(&self.browser).is_some() {
+            let pattern = |kind| json!({"urlPattern": "*", "resourceType": kind, "requestStage": "Request"});
+            let patterns: Vec<Value> = origins::KEPT.into_iter().map(pattern).collect();
+            self.post(Some(&session), "Fetch.enable", json!({ "patterns": patterns }), None);
         }
         self.post(Some(&session), "Target.setAutoAttach", auto_attach(&BELOW), None);
         self.post(Some(&session), "Runtime.enable", json!({}), None);

@@ -33,11 +33,20 @@ impl Page {
     pub(super) async fn drag_and_drop(&self, from: (f64, f64), to: (f64, f64)) -> Result<(), DriverError> {
         let undo = {
             let (caller, session) = (self.caller.clone(), self.session.clone());
-            let up =
-                mouse_event(to.0, to.1, Mouse::Up { button: Button::Left, clicks: 1 }, Modifiers::default());
+            // Let go where nothing is dropped, and where no click comes of it.
+            let up = Mouse::Up { button: Button::Left, clicks: 1 };
+            let (away, up) = (
+                mouse_event(0.0, 0.0, Mouse::Move, Modifiers::default()),
+                mouse_event(0.0, 0.0, up, Modifiers::default()),
+            );
+            let nothing = json!({"items": [], "dragOperationsMask": 1});
+            let cancel = json!({"type": "dragCancel", "x": 0, "y": 0, "data": nothing});
             Undo::with(async move {
                 let off = json!({"enabled": false});
                 let _ = tokio::join!(
+                    // Without it the page hears of no input any more.
+                    caller.call(Some(&session), "Input.dispatchDragEvent", &cancel),
+                    caller.call(Some(&session), "Input.dispatchMouseEvent", &away),
                     caller.call(Some(&session), "Input.dispatchMouseEvent", &up),
                     caller.call(Some(&session), "Input.setInterceptDrags", &off),
                 );

@@ -27,6 +27,8 @@ use crate::driver::{
 const SETUP_PATIENCE: Duration = Duration::from_secs(2);
 /// For a frame of another site to tell of its frames. One that is slower appears when it has told.
 const CHILD_PATIENCE: Duration = Duration::from_millis(500);
+/// After so long it is asked again, the next time somebody looks.
+const CHILD_LIMIT: Duration = Duration::from_secs(15);
 
 pub(super) struct Page {
     pub(super) caller: Caller,
@@ -107,7 +109,14 @@ impl Page {
         method: &str,
         params: Value,
     ) -> Result<T, DriverError> {
-        super::read(self.caller.call(Some(session), method, &params).await)
+        let answer = super::read(self.caller.call(Some(session), method, &params).await);
+        match answer {
+            // A frame of another site has gone, and the page is still there.
+            Err(DriverError::Closed | DriverError::Crashed) if *session != self.session => {
+                Err(DriverError::Navigated)
+            }
+            answer => answer,
+        }
     }
 
     /// The same, given up as soon as a dialog opens: the page answers nothing until that is answered.
@@ -173,17 +182,25 @@ impl Page {
     }
 }
 
+/// Not for ever: it keeps the connection.
 async fn prepare(caller: Caller, state: Arc<State>, session: SessionId) {
     let nothing = json!({});
     let auto_attach = auto_attach();
-    let (_, tree, _) = tokio::join!(
-        caller.call(Some(&session), "Page.enable", &nothing),
-        caller.call(Some(&session), "Page.getFrameTree", &nothing),
-        caller.call(Some(&session), "Target.setAutoAttach", &auto_attach),
-    );
-    // One that failed went away in the meantime.
-    let tree: Option<TreeAnswer> = super::read(tree).ok();
-    state.prepared(&session, tree.as_ref().map(|tree| &tree.frame_tree));
+    let asked = async {
+        tokio::join!(
+            caller.call(Some(&session), "Page.enable", &nothing),
+            caller.call(Some(&session), "Page.getFrameTree", &nothing),
+            caller.call(Some(&session), "Target.setAutoAttach", &auto_attach),
+        )
+    };
+    match tokio::time::timeout(CHILD_LIMIT, asked).await {
+        Ok((_, tree, _)) => {
+            // One that failed went away in the meantime.
+            let tree: Option<TreeAnswer> = super::read(tree).ok();
+            state.prepared(&session, tree.as_ref().map(|tree| &tree.frame_tree));
+        }
+        Err(_) => state.not_prepared(session),
+    }
 }
 
 fn auto_attach() -> Value {
@@ -222,8 +239,8 @@ impl Driver for Page {
         Box::pin(self.forgetting(frame, self.evaluate_in_page(frame, source, element, deadline)))
     }
 
-    fn stop_script(&self) -> Answer<'_, ()> {
-        Box::pin(self.interrupt())
+    fn stop_script<'a>(&'a self, frame: &'a FrameId) -> Answer<'a, ()> {
+        Box::pin(self.interrupt(frame))
     }
 
     fn navigate<'a>(&'a self, url: &'a str) -> Answer<'a, Going> {
@@ -376,6 +393,8 @@ impl Driver for Page {
         Box::pin(async move {
             let config = json!({"includedCategories": categories, "recordMode": "recordUntilFull"});
             let params = json!({"transferMode": "ReturnAsStream", "traceConfig": config});
+            // One that nobody has taken is not the next one.
+            self.state.forget_trace();
             let _: Value = self.ask(&self.session, "Tracing.start", params).await?;
             Ok(())
         })

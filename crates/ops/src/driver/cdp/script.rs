@@ -228,10 +228,11 @@ impl Page {
 
     /// Ends a script that keeps the page busy. One that only waits for something does no harm, and to stop the page
     /// then would hit whatever it does next. In a person's own browser Chrome does not allow it.
-    pub(super) async fn interrupt(&self) -> Result<(), DriverError> {
-        let probe = self.send::<Value>(&self.session, "Runtime.evaluate", json!({"expression": "0"}));
+    pub(super) async fn interrupt(&self, frame: &FrameId) -> Result<(), DriverError> {
+        let session = self.session_of(frame)?;
+        let probe = self.send::<Value>(&session, "Runtime.evaluate", json!({"expression": "0"}));
         if tokio::time::timeout(BUSY, probe).await.is_err() {
-            let _: Value = self.send(&self.session, "Runtime.terminateExecution", json!({})).await?;
+            let _: Value = self.send(&session, "Runtime.terminateExecution", json!({})).await?;
         }
         Ok(())
     }

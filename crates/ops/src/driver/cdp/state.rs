@@ -219,6 +219,20 @@ impl State {
         });
     }
 
+    /// It did not tell; it may be asked again.
+    pub(super) fn not_prepared(&self, session: SessionId) {
+        self.change(|inner| {
+            inner.preparing.remove(&session);
+            if inner.frames.values().any(|known| known.session == session) {
+                inner.unprepared.push(session);
+            }
+        });
+    }
+
+    pub(super) fn forget_trace(&self) {
+        self.inner().trace = None;
+    }
+
     /// A dialog that was open before anybody listened here.
     pub(super) fn missed(&self, dialog: Dialog) {
         self.change(|inner| {
