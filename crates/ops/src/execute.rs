@@ -248,8 +248,16 @@ fn thrown(threw: Threw, logs: Logs) -> OpError {
 
 /// What `execute` needs beside the hub, if it is there: Node and Playwright, with their versions.
 pub async fn check(playwright: Option<&Path>, files: &Path) -> Result<String, OpError> {
-    let nowhere =
-        Hello { key: "", source: RUNNER, endpoint: "", token: "", agent: "", configured: playwright, files };
+    let nowhere = Hello {
+        key: "",
+        source: RUNNER,
+        endpoint: "",
+        token: "",
+        agent: "",
+        configured: playwright,
+        project: None,
+        files,
+    };
     tokio::time::timeout(CHECK, ready(nowhere, &TaskTracker::new()))
         .await
         .unwrap_or_else(|_| Err(not_started("it did not answer in time")))
@@ -259,7 +267,7 @@ pub async fn check(playwright: Option<&Path>, files: &Path) -> Result<String, Op
 /// Starts a process that is ready for code.
 async fn start(call: &Call, tasks: &TaskTracker) -> Result<Child, OpError> {
     let browser = call.browser()?;
-    let hub = call.hub();
+    let (hub, project) = (call.hub(), call.agent.base());
     let hello = Hello {
         key: "",
         source: RUNNER,
@@ -267,6 +275,7 @@ async fn start(call: &Call, tasks: &TaskTracker) -> Result<Child, OpError> {
         token: hub.token().as_str(),
         agent: call.agent.name.as_str(),
         configured: call.settings().playwright.as_deref(),
+        project: project.as_deref(),
         files: &call.settings().files,
     };
     let (child, versions) = ready(hello, tasks).await?;

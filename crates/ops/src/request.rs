@@ -396,7 +396,7 @@ impl Call {
         match refusal {
             None => Ok(()),
             Some(refusal) => {
-                let hint = "use another site, or ask the person to change allow_origins and deny_origins";
+                let hint = "use another site, or ask the person to change sites.allow and sites.deny in the configuration";
                 Err(OpError::new(Code::Refused, format!("refused by policy: {refusal}"), hint))
             }
         }

@@ -39,6 +39,9 @@ pub(super) fn of(context: &Context<'_>, state: &State, name: &str) -> Result<End
     }
     registry::check_name(name)?;
     let browser = context.block_on(async { Api::new(state).define(name).await })?;
+    context.output.faint(format!(
+        "`{name}` is a new name: a browser with a temporary profile, which its first client launches."
+    ));
     let BrowserStatus { name, port, endpoint, ws_endpoint, needs_token, .. } = browser;
     Ok(Endpoint { name, port, endpoint, ws_endpoint, needs_token })
 }

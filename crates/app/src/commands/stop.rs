@@ -23,7 +23,9 @@ enum Stopped {
 
 pub(super) fn run(context: &Context<'_>, args: &StopArgs) -> Result<(), Failure> {
     registry::check_name(&args.name)?;
-    let Some(state) = context.running_hub()? else {
+    // What is remembered of a browser is the hub's to forget.
+    let running = if args.forget { Some(context.hub()?) } else { context.running_hub()? };
+    let Some(state) = running else {
         context
             .output
             .result(&Vec::<BrowserStatus>::new(), |_| "No hub runs, so no browser does.".to_owned());

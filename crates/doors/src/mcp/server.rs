@@ -202,7 +202,13 @@ impl Server {
         if !is_on {
             let set = op.set.as_str();
             let message = format!("`{}` belongs to the set `{set}`, which is off", op.tool);
-            let hint = format!("switch it on: {} with sets [\"{set}\"]", tools::SETS_TOOL);
+            let hint = match op.set {
+                // Code with the person's own rights is for the person to allow.
+                Set::Playwright => {
+                    "the person switches it on: `bowline mcp --sets core,playwright`".to_owned()
+                }
+                _ => format!("switch it on: {} with sets [\"{set}\"]", tools::SETS_TOOL),
+            };
             return Err(Problem::new("tool_off", message, hint));
         }
         let is_repeatable = op.access == Access::Read;
@@ -286,7 +292,15 @@ impl ServerHandler for Server {
             self.switch(&arguments, &context).await
         } else {
             let Some(op) = bowline_ops::OPS.iter().find(|op| op.tool == request.name) else {
-                return Err(ErrorData::invalid_params(format!("unknown tool: {}", request.name), None));
+                let alike = bowline_ops::OPS
+                    .iter()
+                    .map(|op| op.tool)
+                    .max_by_key(|tool| likeness(tool, &request.name));
+                let alike = alike.map(|tool| format!("; the nearest is {tool}")).unwrap_or_default();
+                return Err(ErrorData::invalid_params(
+                    format!("unknown tool: {}{alike}", request.name),
+                    None,
+                ));
             };
             self.tool(op, arguments, &context).await
         };
@@ -354,4 +368,12 @@ impl ServerHandler for Server {
         let (console, network) = (known("console").await, known("network").await);
         Ok(prompts::debug_page(argument("problem"), &console, &network).into())
     }
+}
+
+/// How many of the letters of two names stand in the same order, counted from both ends.
+fn likeness(one: &str, other: &str) -> usize {
+    let same = |a: &mut dyn Iterator<Item = char>, b: &mut dyn Iterator<Item = char>| {
+        a.zip(b).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
+    };
+    same(&mut one.chars(), &mut other.chars()) + same(&mut one.chars().rev(), &mut other.chars().rev())
 }

@@ -18,6 +18,8 @@ pub(super) struct Hello<'a> {
     pub(super) agent: &'a str,
     /// Where Playwright is looked for first.
     pub(super) configured: Option<&'a Path>,
+    /// The agent's own directory, whose packages its code may use.
+    pub(super) project: Option<&'a Path>,
     /// Where files go that the code names without a directory.
     pub(super) files: &'a Path,
 }

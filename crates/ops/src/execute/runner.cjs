@@ -61,7 +61,7 @@ module.exports = async function main(hello) {
   const direct = process.env.no_proxy || process.env.NO_PROXY;
   process.env.no_proxy = process.env.NO_PROXY = direct ? `${direct},127.0.0.1` : '127.0.0.1';
 
-  const cwd = process.cwd();
+  const cwd = hello.project ?? process.cwd();
   FILE = path.join(cwd, 'execute.js');
   const found = await findPlaywright(hello.configured && path.resolve(hello.configured), cwd);
   if (!found.file) return say({ event: 'missing', looked: found.looked });

@@ -108,7 +108,7 @@ input!(DragInput {
     from ["startTarget", "startRef", "source"]: Element = "ref or locator",
     to ["endTarget", "endRef", "destination"]: Option<Element> = "ref or locator",
     x: Option<f64> = "or a point of the view",
-    y: Option<f64> = "",
+    y: Option<f64> = "its y",
     start_element ["startElement"]: Option<String> = "",
     end_element ["endElement"]: Option<String> = "",
 });

@@ -359,9 +359,12 @@ impl Op for Is {
         let page = call.page().await?;
         let deadline = call.action_deadline();
         if input.what == Quality::Visible {
-            // What is not there is not visible; that is an answer, not an error.
+            // What is not there is not visible; that is an answer, not an error. A ref of nothing is one.
             let found = page.settled(deadline, || page.presence(&input.target)).await?;
-            return Ok(fact(found == Some(true)));
+            return match (&input.target, found) {
+                (Element::Ref { .. }, None) => Err(page.stale(&input.target.text(), deadline).await),
+                (_, found) => Ok(fact(found == Some(true))),
+            };
         }
         let located = page.locate(&input.target, deadline).await?;
         let function = match input.what {

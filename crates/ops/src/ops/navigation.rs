@@ -167,11 +167,29 @@ async fn go(
     };
     let url = page.url();
     let name = call.numbers().of(&tab.browser, &tab.target);
-    let data = json!({"url": url, "title": title, "tab": name, "id": tab.target});
-    let text = format!("{url}\n{title}");
+    let mut data = json!({"url": url, "title": title, "tab": name, "id": tab.target});
+    let mut text = format!("{url}\n{title}");
+    if let Some(status) = status(page).await {
+        data["status"] = json!(status);
+        if status >= 400 {
+            text.push_str(&format!("\nThe server answered with status {status}."));
+        }
+    }
     let mut output = observed.finish(call, page, Output::new(data, text).from_page(&url)).await;
     output.changes.retain(|line| !line.starts_with("The page is now"));
     Ok(output)
+}
+
+/// The status that a server gave the document with, as far as the page knows.
+async fn status(page: &Page) -> Option<u64> {
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let source = "performance.getEntriesByType('navigation')[0]?.responseStatus ?? 0";
+    let asked = async {
+        let main = page.main_frame().await?;
+        page.driver.evaluate(&main, source, None, deadline).await
+    };
+    let known = tokio::time::timeout_at(deadline, asked).await.ok()?.ok()?.value?.as_u64()?;
+    Some(known).filter(|status| *status > 0)
 }
 
 /// The agent's turn at a page, after what it does there already.

@@ -103,9 +103,9 @@ impl Op for WaitFor {
             }
             if let Some(target) = &input.target {
                 let state = input.state.unwrap_or(Presence::Visible);
-                wait.until(&format!("the element to be {}", state.as_str()), || is_so(&page, target, state))
-                    .await?;
-                conditions.push(format!("element {}", state.as_str()));
+                let what = format!("{} to be {}", target.text(), state.as_str());
+                wait.until(&what, || is_so(&page, target, state)).await?;
+                conditions.push(format!("{} {}", target.text(), state.as_str()));
             }
             if let Some(pattern) = &input.url {
                 let fits = url_matcher(pattern);

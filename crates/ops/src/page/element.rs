@@ -19,6 +19,14 @@ pub(crate) enum Element {
 }
 
 impl Element {
+    /// As agents write it.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Ref { frame, number } => written(*frame, *number),
+            Self::Locator(locator) => format!("`{locator}`"),
+        }
+    }
+
     pub(crate) fn parse(text: &str) -> Self {
         let text = text.trim();
         match parse_ref(text) {
@@ -203,9 +211,11 @@ impl Page {
 
     async fn by_locator(&self, locator: &str, deadline: Instant) -> Result<Located, OpError> {
         let mut pause = Duration::from_millis(20);
+        let begun = Instant::now();
         let none = || {
-            let message = format!("no element fits `{locator}`");
-            let hint = "take a snapshot and use a ref from it, or another locator (CSS, text=, role=, label=, testid=, xpath=)";
+            let message =
+                format!("no element fits `{locator}`, after {} ms of waiting", begun.elapsed().as_millis());
+            let hint = "take a snapshot and use a ref from it, or another locator (CSS, text=, role=, label=, testid=, xpath=); `timeout` says how long to wait";
             OpError::new(Code::NotFound, message, hint)
         };
         let mut has_looked = false;

@@ -225,9 +225,7 @@ impl Keeper {
     async fn connected(&mut self) -> Option<Connected> {
         loop {
             // For what will not be asked again no hub is started.
-            let is_wanted =
-                self.pending.values().any(|pending| !pending.is_cancelled && !pending.may_be_done());
-            let may_start = is_wanted || !self.was_connected;
+            let may_start = self.has_wanted() || !self.was_connected;
             let (paths, output, agent) =
                 (self.paths.clone(), self.output, self.agent.clone().unwrap_or_default());
             let mut connecting = std::pin::pin!(reach(paths, output, agent, may_start));
@@ -241,7 +239,8 @@ impl Keeper {
             match reached {
                 Ok(connected) => return Some(connected),
                 // Somebody has asked for something meanwhile.
-                Err(_) if !may_start && !self.pending.is_empty() => continue,
+                Err(_) if !may_start && self.has_wanted() => continue,
+                // No hub runs, so what it did is not known, and what was called off is.
                 Err(failure) => self.give_up(&failure),
             }
             // Until somebody asks for something, or a hub may have come back.
@@ -250,6 +249,11 @@ impl Keeper {
                 () = sleep(LOOK_AGAIN) => {}
             }
         }
+    }
+
+    /// Whether there are calls that will be sent again.
+    fn has_wanted(&self) -> bool {
+        self.pending.values().any(|pending| !pending.is_cancelled && !pending.may_be_done())
     }
 
     /// Tells all who wait that there is no hub.
