@@ -3,6 +3,7 @@
 //! What `router` is for CDP. A client's text goes through the table, which knows whose what is, and on to the browser;
 //! every text of the browser goes through it to whom it concerns.
 
+mod caller;
 mod contexts;
 mod holds;
 mod subscriptions;
@@ -29,6 +30,7 @@ use crate::outbox::{CloseReason, Outbox};
 use crate::router::Limits;
 use crate::upstream::Upstream;
 
+pub use caller::{Caller, Listener};
 pub use table::ClientId;
 use table::{Out, Table};
 

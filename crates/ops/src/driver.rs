@@ -2,6 +2,7 @@
 //!
 //! Elements are meant by a frame and a number, whose element the page script in that frame holds.
 
+pub(crate) mod bidi;
 pub(crate) mod cdp;
 mod connection;
 pub(crate) mod keys;
@@ -63,6 +64,9 @@ pub(crate) struct PageState {
     pub(crate) dialogs: u64,
     /// Names of files that the page has begun to download.
     pub(crate) downloads: Vec<String>,
+    /// Counts documents that did not come, where the browser tells, and why the last one did not.
+    pub(crate) failures: u64,
+    pub(crate) failure: String,
     pub(crate) has_crashed: bool,
     pub(crate) is_closed: bool,
     /// Its browser is gone, or the connection to it.
@@ -97,6 +101,9 @@ pub(crate) enum DriverError {
     /// The browser's own words.
     #[error("{0}")]
     Refused(String),
+    /// What this browser cannot do at all.
+    #[error("{0}")]
+    Unsupported(String),
     #[error("the browser is gone")]
     Gone,
     /// The script did not end in time, and was ended.

@@ -259,6 +259,9 @@ impl From<DriverError> for OpError {
             DriverError::Refused(text) if text.starts_with("Refused by policy") => {
                 Self::new(Code::Refused, text, "ask the person whose browser it is")
             }
+            DriverError::Unsupported(_) => {
+                Self::new(Code::NotSupported, message, "use a Chromium-family browser for it")
+            }
             DriverError::Refused(_) => {
                 Self::new(Code::BrowserSaid, message, "these are the browser's own words")
             }

@@ -10,7 +10,7 @@ use bowline_hub::router::Entry;
 use bowline_wire::TargetId;
 use tokio::sync::OnceCell;
 
-use super::{BrowserDriver, Dialog, Page, TabInfo, cdp};
+use super::{BrowserDriver, Dialog, Page, TabInfo, bidi, cdp};
 use crate::agent::Agent;
 use crate::error::{Code, OpError};
 
@@ -23,12 +23,15 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) async fn open(browser: &Browser, agent: &Agent) -> Result<Arc<Self>, OpError> {
-        // Ops come through doors that have asked for the token.
-        let client = browser
-            .connect_named(Entry::Browser, agent.name.as_str(), |_| true)
-            .await
-            .map_err(not_connected)?;
-        let driver = cdp::Browser::open(client).await?;
+        let place = browser.ready().await.map_err(|error| not_connected(error.into()))?;
+        let driver = match place.speech.bidi() {
+            Ok(session) => bidi::Browser::open(session).await?,
+            // Ops come through doors that have asked for the token.
+            Err(_) => {
+                let client = browser.connect_named(Entry::Browser, agent.name.as_str(), |_| true).await;
+                cdp::Browser::open(client.map_err(not_connected)?).await?
+            }
+        };
         let next_ref = agent.next_ref.clone();
         Ok(Arc::new(Self { driver, next_ref, pages: Mutex::default() }))
     }

@@ -81,6 +81,9 @@ pub(crate) async fn arrive(
         if state.dialog.is_some() {
             return Err(page.explain(DriverError::DialogOpen));
         }
+        if state.failures != before.failures {
+            return Err(OpError::new(Code::NavigationFailed, state.failure, "check the address"));
+        }
         let is_new = state.documents != before.documents;
         let is_done = match until {
             Some(Until::Commit) => is_new,

@@ -41,6 +41,9 @@ const api = {
     return { ref: refOf(element), next: nextRef };
   },
 
+  /** The elements that are frames, for a hub that is told which frame each of them is. */
+  frameElements: () => queryDeep(document, 'iframe,frame'),
+
   /** The element of a ref, for what only the protocol can do with it; null when it is gone. */
   node: (ref) => elementOf(ref),
 };
