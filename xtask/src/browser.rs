@@ -1,5 +1,5 @@
-//! Finds a Chromium-family browser on this machine, only well enough to know whether one has to be
-//! installed and which one to measure. Bowline's own detection is the thorough one.
+//! Finds a Chromium-family browser and a Firefox on this machine, only well enough to know whether one has
+//! to be installed and which one to measure. Bowline's own detection is the thorough one.
 
 use std::env;
 use std::ffi::OsStr;
@@ -40,6 +40,15 @@ const PLACES: [&str; 13] = [
     r"C:\Program Files\BraveSoftware\Brave-Browser\Application\brave.exe",
 ];
 
+const FIREFOX_NAMES: [&str; 2] = ["firefox-esr", "firefox"];
+
+const FIREFOX_PLACES: [&str; 4] = [
+    "/snap/bin/firefox",
+    "/opt/firefox/firefox",
+    "/Applications/Firefox.app/Contents/MacOS/firefox",
+    r"C:\Program Files\Mozilla Firefox\firefox.exe",
+];
+
 /// The browser of this machine, installed first if there is none and `permission` allows it.
 pub fn ensure(permission: Permission) -> Result<PathBuf> {
     if let Some(path) = find() {
@@ -52,22 +61,43 @@ pub fn ensure(permission: Permission) -> Result<PathBuf> {
     find().context("the browser was installed, but is not in any place where browsers usually are")
 }
 
+/// The same for Firefox, which the tests need beside the other.
+pub fn ensure_firefox(permission: Permission) -> Result<PathBuf> {
+    if let Some(path) = find_firefox() {
+        println!("Firefox: {}", path.display());
+        return Ok(path);
+    }
+    let package = if install::is_ubuntu() { "firefox" } else { "firefox-esr" };
+    install::packages(&[package], "no Firefox was found", permission)?;
+    find_firefox().context("Firefox was installed, but is not in any place where it usually is")
+}
+
+fn find_firefox() -> Option<PathBuf> {
+    let search_path = env::var_os("PATH").unwrap_or_default();
+    find_in(&search_path, &FIREFOX_NAMES, &FIREFOX_PLACES, &|path| path.is_file())
+}
+
 /// The browser that BOWLINE_BROWSER names as a path, or the first one found.
 pub fn find() -> Option<PathBuf> {
     let chosen = env::var_os("BOWLINE_BROWSER").map(PathBuf::from);
     if let Some(path) = chosen.filter(|path| path.is_absolute() && path.is_file()) {
         return Some(path);
     }
-    find_in(&env::var_os("PATH").unwrap_or_default(), &|path| path.is_file())
+    find_in(&env::var_os("PATH").unwrap_or_default(), &NAMES, &PLACES, &|path| path.is_file())
 }
 
-fn find_in(search_path: &OsStr, is_file: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+fn find_in(
+    search_path: &OsStr,
+    names: &[&str],
+    places: &[&str],
+    is_file: &dyn Fn(&Path) -> bool,
+) -> Option<PathBuf> {
     let directories: Vec<PathBuf> = env::split_paths(search_path).collect();
-    let in_path = NAMES.iter().flat_map(|name| {
+    let in_path = names.iter().flat_map(|name| {
         let file = format!("{name}{}", env::consts::EXE_SUFFIX);
         directories.iter().map(move |directory| directory.join(&file))
     });
-    in_path.chain(PLACES.iter().map(PathBuf::from)).find(|path| is_file(path))
+    in_path.chain(places.iter().map(PathBuf::from)).find(|path| is_file(path))
 }
 
 #[cfg(test)]
@@ -75,7 +105,8 @@ mod tests {
     use super::*;
 
     fn find_among(search_path: &str, files: &[&str]) -> Option<PathBuf> {
-        find_in(OsStr::new(search_path), &|path| files.iter().any(|file| Path::new(file) == path))
+        let is_file = |path: &Path| files.iter().any(|file| Path::new(file) == path);
+        find_in(OsStr::new(search_path), &NAMES, &PLACES, &is_file)
     }
 
     #[cfg(unix)]
@@ -91,5 +122,13 @@ mod tests {
     fn usual_places_are_searched_when_the_path_has_none() {
         assert_eq!(find_among("/usr/bin", &["/snap/bin/chromium"]), Some("/snap/bin/chromium".into()));
         assert_eq!(find_among("/usr/bin", &["/usr/bin/firefox"]), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn debians_firefox_is_taken_for_what_it_is() {
+        let both = |path: &Path| path.starts_with("/usr/bin");
+        let found = find_in(OsStr::new("/usr/bin"), &FIREFOX_NAMES, &FIREFOX_PLACES, &both);
+        assert_eq!(found, Some("/usr/bin/firefox-esr".into()));
     }
 }

@@ -92,6 +92,10 @@ fn by_hand(packages: &[&str]) -> String {
                  sudo dnf install chromium | sudo pacman -S chromium | brew install --cask chromium\n\
                  A browser in an unusual place: BOWLINE_BROWSER=/path/to/it";
     }
+    if packages.iter().any(|package| package.starts_with("firefox")) {
+        text += "\nElsewhere: Firefox, from https://www.mozilla.org/firefox or by\n  \
+                 sudo dnf install firefox | sudo pacman -S firefox | brew install --cask firefox";
+    }
     if packages.contains(&"nodejs") || packages.contains(&"npm") {
         text += "\nElsewhere: Node.js 20 or later with npm, from https://nodejs.org";
     }

@@ -20,5 +20,9 @@ pub fn ensure(permission: Permission) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    install::packages(&missing, "the tests of the extension press a button of the browser itself", permission)
+    install::packages(
+        &missing,
+        "some tests look at windows and press buttons of the browser itself",
+        permission,
+    )
 }

@@ -60,12 +60,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let found = Node::ensure(permission)?;
         // The tests of the extension use the library of tests/e2e, and so its packages.
         let e2e = found.ensure_packages("e2e", permission)?;
+        screen::ensure(permission)?;
         if wanted(Part::Extension) {
-            screen::ensure(permission)?;
             extension = Some(found.ensure_packages("extension", permission)?);
         }
         if wanted(Part::E2e) {
-            end_to_end = Some((e2e, python::ensure_schemathesis(permission)?));
+            let firefox = browser::ensure_firefox(permission)?;
+            end_to_end = Some((e2e, python::ensure_schemathesis(permission)?, firefox));
         }
         node = Some(found);
     }
@@ -92,8 +93,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if let (Some(node), Some(directory)) = (&node, extension) {
         steps::step("extension", node.command("npm").arg("test").current_dir(directory))?;
     }
-    if let (Some(node), Some((directory, schemathesis))) = (&node, end_to_end) {
-        run_end_to_end(node, &directory, &schemathesis)?;
+    if let (Some(node), Some((directory, schemathesis, firefox))) = (&node, end_to_end) {
+        run_end_to_end(node, &directory, &schemathesis, &firefox)?;
     }
     println!("\nAll passed in {}.", steps::seconds(start.elapsed()));
     Ok(ExitCode::SUCCESS)
@@ -113,10 +114,10 @@ fn unit_tests() -> Command {
     command
 }
 
-fn run_end_to_end(node: &Node, e2e: &Path, schemathesis: &Path) -> Result<()> {
+fn run_end_to_end(node: &Node, e2e: &Path, schemathesis: &Path, firefox: &Path) -> Result<()> {
     let mut npm = node.command("npm");
     npm.arg("test").current_dir(e2e).env("BOWLINE_BIN", steps::bowline("debug")?);
-    npm.env("E2E_SCHEMATHESIS", schemathesis);
+    npm.env("E2E_SCHEMATHESIS", schemathesis).env("FIREFOX", firefox);
     steps::step("e2e", &mut npm)
 }
 

@@ -295,7 +295,7 @@ pub(crate) struct LaunchArgs {
     /// Name of the browser; a kind such as `chromium` also chooses that kind
     #[arg(default_value = "default")]
     pub(crate) name: String,
-    /// chrome, edge, chromium, brave, ... or the path of a program
+    /// chrome, edge, chromium, brave, firefox, ... or the path of a program
     #[arg(long, value_name = "KIND|PATH")]
     pub(crate) browser: Option<String>,
     /// Keep the profile under this name (the endpoint then wants the token)

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use bowline_backends::attach;
 use bowline_hub::Hub;
 use bowline_hub::auth::Token;
-use bowline_hub::backend::{Backend, Spec, StartError, Started};
+use bowline_hub::backend::{Backend, Protocol, Spec, StartError, Started};
 use bowline_hub::files;
 use bowline_hub::registry::{DEFAULT, Registry};
 use bowline_hub::statefile::State;
@@ -141,6 +141,10 @@ impl Backend for OnlyAttached {
 
     fn is_headed(&self, _: &Spec) -> bool {
         false
+    }
+
+    fn speaks(&self, _: &Spec) -> Protocol {
+        Protocol::Cdp
     }
 
     fn protocol<'a>(&'a self, spec: &'a Spec, _: &'a str) -> BoxFuture<'a, Result<Bytes, StartError>> {

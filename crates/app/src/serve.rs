@@ -297,7 +297,9 @@ async fn open_doors(
             .iter()
             .any(|(known, record)| *known == name && matches!(record.spec, Spec::Extension(_)));
         // A table that says nothing of a launch may stand for the user's own browser.
-        let spec = configured.filter(|browser| !is_extension || browser.is_about_a_launch()).map(spec_of);
+        let spec = configured
+            .filter(|browser| !is_extension || browser.is_about_a_launch())
+            .map(|browser| spec_of(&name, browser));
         hub.define(&name, spec).map_err(hub_failure)?;
         let wanted = match configured.and_then(|browser| browser.port) {
             Some(port) => port,
@@ -335,11 +337,13 @@ fn not_opened(name: &str, error: ListenError, paths: &Paths, mode: Mode) -> Fail
         .hint(format!("choose another with {way}; 0 lets the system choose"))
 }
 
-fn spec_of(browser: &BrowserConfig) -> Spec {
+fn spec_of(name: &str, browser: &BrowserConfig) -> Spec {
+    // `[browsers.firefox]` need not say it twice.
+    let kind = detect::BrowserKind::named(name).map(|kind| kind.to_string());
     match &browser.attach {
         Some(url) => Spec::Attached(AttachSpec { url: url.clone(), profile_dir: None }),
         None => Spec::Launched(LaunchSpec {
-            browser: browser.browser.clone(),
+            browser: browser.browser.clone().or(kind),
             profile: browser.profile.clone(),
             headless: browser.headless,
             no_sandbox: browser.no_sandbox.and_then(no_sandbox),

@@ -1,4 +1,4 @@
-//! Which Chromium-family browsers are installed on this machine, and which of them a user means. Owns
+//! Which browsers are installed on this machine, and which of them a user means. Owns
 //! the list, its order and its duplicates. It never launches a browser to browse (at most `--version`)
 //! and never reads configuration: what the user wanted is passed in.
 //!
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-pub use choice::{BROWSER_VARIABLE, ChooseError, choose};
+pub use choice::{BROWSER_VARIABLE, ChooseError, choose, kind_meant};
 pub use kind::{BrowserKind, UnknownKind};
 pub use machine::{Machine, Platform, ThisMachine};
 
@@ -46,7 +46,7 @@ impl Installed {
 
     /// Looks up the version, which may start the browser with `--version` and take up to two seconds.
     pub fn with_version(mut self, machine: &dyn Machine) -> Self {
-        self.version = version::version_of(machine, &self.path);
+        self.version = version::version_of(machine, self.kind, &self.path);
         self
     }
 }
@@ -114,7 +114,7 @@ impl Found {
 }
 
 fn look(machine: &dyn Machine, kind: BrowserKind, path: PathBuf) -> Option<Found> {
-    if !machine.is_executable(&path) || is_snap_stub(machine, &path) {
+    if !machine.is_executable(&path) || is_stub(machine, &path) {
         return None;
     }
     let real = real_file(machine, &path);
@@ -140,10 +140,17 @@ fn real_file(machine: &dyn Machine, path: &Path) -> PathBuf {
     }
 }
 
-/// Ubuntu's /usr/bin/chromium-browser is a script that hands over to the snap, or, without the snap,
-/// prints how to install it. It is never a browser of its own.
-fn is_snap_stub(machine: &dyn Machine, path: &Path) -> bool {
+/// Ubuntu's /usr/bin/chromium-browser and /usr/bin/firefox are scripts that hand over to the snap, or,
+/// without the snap, print how to install it. Debian's /usr/bin/firefox hands over to the ESR. They are
+/// never browsers of their own.
+fn is_stub(machine: &dyn Machine, path: &Path) -> bool {
+    let hands_over_to: &[&str] = match machine.platform().file_name(path) {
+        "chromium-browser" => &["/snap/bin/chromium"],
+        "firefox" => &["/snap/bin/firefox", "exec firefox-esr"],
+        _ => return false,
+    };
     machine.platform() == Platform::Linux
-        && machine.platform().file_name(path) == "chromium-browser"
-        && machine.read_text(path, 16 * 1024).is_some_and(|script| script.contains("/snap/bin/chromium"))
+        && machine
+            .read_text(path, 16 * 1024)
+            .is_some_and(|script| hands_over_to.iter().any(|other| script.contains(other)))
 }

@@ -11,21 +11,26 @@ pub(crate) fn explain(program: &str, profile: &str, exit: &Exit) -> StartError {
     if exit.code == Some(PROFILE_IN_USE)
         || found("Opening in existing browser session")
         || found("profile appears to be in use")
+        || found("is already running, but is not responding")
     {
-        return error(
-            "profile_locked",
-            format!("the profile {profile} is in use by another browser process"),
-            "close the browser that uses it, or launch with another --profile NAME (or none, for a temporary one)",
-        );
+        return profile_locked(profile);
     }
     if let Some(library) = missing_library(stderr) {
         return error(
             "missing_library",
             format!("{program} cannot start: the library {library} is missing"),
-            "install the browser's dependencies (on Debian or Ubuntu: apt install --reinstall chromium)",
+            if program.contains("firefox") {
+                "install the browser's dependencies (on Debian: apt install --reinstall firefox-esr)"
+            } else {
+                "install the browser's dependencies (on Debian or Ubuntu: apt install --reinstall chromium)"
+            },
         );
     }
-    if found("Missing X server") || found("cannot open display") || found("Unable to open X display") {
+    if found("Missing X server")
+        || found("cannot open display")
+        || found("Unable to open X display")
+        || found("no DISPLAY environment variable")
+    {
         return error(
             "no_display",
             format!("{program} found no display to open a window on"),
@@ -37,6 +42,13 @@ pub(crate) fn explain(program: &str, profile: &str, exit: &Exit) -> StartError {
             "no_sandbox",
             format!("{program} cannot use its sandbox here"),
             "launch with --no-sandbox if you trust the pages, or run as an ordinary user",
+        );
+    }
+    if found("in a regular user's session is not supported") {
+        return error(
+            "foreign_home",
+            format!("{program} does not run as root in the home of another user"),
+            "set HOME to root's own (such as with `sudo -H`), or launch without --profile",
         );
     }
     if found("Socket path too long") || found("File name too long") {
@@ -55,13 +67,24 @@ pub(crate) fn explain(program: &str, profile: &str, exit: &Exit) -> StartError {
     )
 }
 
+pub(crate) fn profile_locked(profile: &str) -> StartError {
+    error(
+        "profile_locked",
+        format!("the profile {profile} is in use by another browser process"),
+        "close the browser that uses it, or launch with another --profile NAME (or none, for a temporary one)",
+    )
+}
+
 fn error(code: &'static str, message: String, hint: &str) -> StartError {
     StartError { code, message, hint: hint.to_owned() }
 }
 
+/// The linker says `PROGRAM: error while loading shared libraries: LIBRARY: cannot open ...`, Firefox, which
+/// loads its own, `LIBRARY: cannot open ...`.
 fn missing_library(stderr: &str) -> Option<&str> {
-    let (_, rest) = stderr.split_once("error while loading shared libraries: ")?;
-    rest.split(':').next()
+    let line = stderr.lines().find(|line| line.contains(": cannot open shared object file"))?;
+    let (before, _) = line.split_once(": cannot open shared object file")?;
+    before.rsplit(' ').next()
 }
 
 /// The last lines, as many as a person reads.
@@ -91,6 +114,15 @@ mod tests {
         assert_eq!(code(127, library), "missing_library");
         assert_eq!(code(1, "[1:1:ERROR:ozone] Missing X server or $DISPLAY"), "no_display");
         assert_eq!(code(1, "Running as root without --no-sandbox is not supported."), "no_sandbox");
+        let library = "XPCOMGlueLoad error for file /opt/firefox/libxul.so:\n\
+            libgtk-3.so.0: cannot open shared object file: No such file or directory\nCouldn't load XPCOM.";
+        assert_eq!(missing_library(library), Some("libgtk-3.so.0"));
+        let running = "Firefox is already running, but is not responding. To use Firefox, you must first";
+        assert_eq!(code(0, running), "profile_locked");
+        assert_eq!(code(1, "Error: no DISPLAY environment variable specified"), "no_display");
+        assert_eq!(code(1, "Error: cannot open display: :99"), "no_display");
+        let root = "Running Firefox as root in a regular user's session is not supported.  ($HOME is /home/a";
+        assert_eq!(code(1, root), "foreign_home");
         assert_eq!(code(1, "whatever"), "exited_at_once");
     }
 

@@ -1,4 +1,4 @@
-//! Launching Chromium.
+//! Launching a browser: what all launches have in common, and Chromium's.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use crate::detect::{self, Installed, Machine, ThisMachine};
 use crate::flags::Flags;
 use crate::process::BrowserProcess;
-use crate::{Backends, Transport, running, socket};
+use crate::{Backends, Transport, firefox, running, socket};
 
 /// A smaller `/dev/shm` makes tabs crash.
 #[cfg(target_os = "linux")]
@@ -29,6 +29,9 @@ const ACTIVE_PORT: &str = "DevToolsActivePort";
 impl Backends {
     pub(crate) async fn launch(&self, name: &str, spec: &LaunchSpec) -> Result<Started, StartError> {
         let installed = self.check_launch(spec).await?;
+        if installed.kind.is_firefox() {
+            return self.launch_firefox(name, &installed, spec).await;
+        }
         let (profile, throw_away) = self.profile_for(spec)?;
         let over_pipe = self.uses_pipe(&installed.path);
         let transport = if over_pipe { PIPE_FLAG } else { PORT_FLAG };
@@ -56,16 +59,6 @@ impl Backends {
 
     /// What can be known before anything is started. Gives the program to start.
     pub(crate) async fn check_launch(&self, spec: &LaunchSpec) -> Result<Installed, StartError> {
-        if let Some(flag) =
-            self.defaults.args.iter().chain(&spec.args).find(|flag| flag.starts_with("--user-data-dir"))
-        {
-            // Such a profile would pass for a throw-away one, and its endpoint be open to everybody.
-            return Err(StartError {
-                code: "bad_profile",
-                message: format!("{flag} is not taken: Bowline chooses the profile's directory"),
-                hint: "use --profile NAME for a profile that is kept".to_owned(),
-            });
-        }
         if let Some(name) = spec.profile.as_deref().filter(|name| registry::check_name(name).is_err()) {
             return Err(StartError {
                 code: "bad_profile",
@@ -76,7 +69,20 @@ impl Backends {
         if !self.is_headless(spec) {
             check_display(spec)?;
         }
-        self.choose(spec).await
+        let installed = self.choose(spec).await?;
+        let takes_elsewhere = |flag: &&String| {
+            let is_firefoxes = installed.kind.is_firefox() && firefox::chooses_profile(flag);
+            flag.starts_with("--user-data-dir") || is_firefoxes
+        };
+        match self.defaults.args.iter().chain(&spec.args).find(takes_elsewhere) {
+            // Such a profile would pass for a throw-away one, and its endpoint be open to everybody.
+            Some(flag) => Err(StartError {
+                code: "bad_profile",
+                message: format!("{flag} is not taken: Bowline chooses the profile's directory"),
+                hint: "use --profile NAME for a profile that is kept".to_owned(),
+            }),
+            None => Ok(installed),
+        }
     }
 
     /// The command line for one run, in a process group of its own.
@@ -131,7 +137,7 @@ impl Backends {
         }
     }
 
-    fn profile_for(&self, spec: &LaunchSpec) -> Result<(PathBuf, bool), StartError> {
+    pub(crate) fn profile_for(&self, spec: &LaunchSpec) -> Result<(PathBuf, bool), StartError> {
         let Some(name) = &spec.profile else {
             let dir = self.profiles.temporary();
             return dir.map(|dir| (dir, true)).map_err(|error| {
@@ -149,12 +155,7 @@ impl Backends {
             Transport::Port => false,
             Transport::Pipe => cfg!(unix),
             // Flatpak and Snap start the browser elsewhere, without our descriptors.
-            Transport::Auto => {
-                let boxed = |part: std::path::Component<'_>| {
-                    ["flatpak", "snap", "snapd"].iter().any(|name| part.as_os_str() == *name)
-                };
-                cfg!(unix) && !program.components().any(boxed)
-            }
+            Transport::Auto => cfg!(unix) && !is_boxed(program),
         }
     }
 
@@ -181,6 +182,14 @@ impl Backends {
         let link = dialled.map_err(|error| failed("not_ready", error.to_string()))?;
         Ok(Link { may_be_closed: true, ..link })
     }
+}
+
+/// Whether Flatpak or Snap starts this program.
+pub(crate) fn is_boxed(program: &Path) -> bool {
+    let boxed = |part: std::path::Component<'_>| {
+        ["flatpak", "snap", "snapd"].iter().any(|name| part.as_os_str() == *name)
+    };
+    program.components().any(boxed)
 }
 
 #[cfg(unix)]
@@ -223,7 +232,7 @@ fn has_room_for_socket(dir: &Path) -> bool {
     dir.is_dir() && dir.as_os_str().len() + SOCKET_BELOW <= LONGEST_SOCKET
 }
 
-fn not_spawned(program: &str, error: &io::Error) -> StartError {
+pub(crate) fn not_spawned(program: &str, error: &io::Error) -> StartError {
     StartError {
         code: "not_executable",
         message: format!("{program} could not be started: {error}"),

@@ -1,4 +1,5 @@
-//! How the hub reaches browsers: Chromium that it launches, and browsers that somebody else runs.
+//! How the hub reaches browsers: Chromium and Firefox that it launches, and browsers that somebody else
+//! runs.
 //!
 //! Nothing here knows about clients or doors.
 
@@ -6,6 +7,7 @@ pub mod attach;
 pub mod detect;
 mod explain;
 mod extension;
+mod firefox;
 mod flags;
 mod http;
 mod launch;
@@ -19,7 +21,7 @@ mod socket;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bowline_hub::backend::{Backend, LaunchSpec, Spec, StartError, Started};
+use bowline_hub::backend::{Backend, LaunchSpec, Protocol, Spec, StartError, Started};
 use bowline_hub::extensions::Extensions;
 use bowline_wire::origins::Sites;
 use bytes::Bytes;
@@ -120,6 +122,19 @@ impl Backend for Backends {
             Spec::Attached(_) => false,
             Spec::Extension(_) => true,
         }
+    }
+
+    fn spec_named(&self, name: &str) -> Spec {
+        let browser = detect::BrowserKind::named(name).map(|kind| kind.to_string());
+        Spec::Launched(LaunchSpec { browser, ..LaunchSpec::default() })
+    }
+
+    fn speaks(&self, spec: &Spec) -> Protocol {
+        let wanted = match spec {
+            Spec::Launched(spec) => spec.browser.as_deref().or(self.defaults.browser.as_deref()),
+            Spec::Attached(_) | Spec::Extension(_) => None,
+        };
+        wanted.and_then(detect::kind_meant).map_or(Protocol::Cdp, detect::BrowserKind::protocol)
     }
 
     fn protocol<'a>(&'a self, spec: &'a Spec, product: &'a str) -> BoxFuture<'a, Result<Bytes, StartError>> {

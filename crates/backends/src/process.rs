@@ -99,7 +99,7 @@ impl Process for BrowserProcess {
         if self.exit.is_none()
             && let Some(pid) = self.group()
         {
-            // Only the main process: Chromium ends its children in order.
+            // Only the main process: a browser ends its children in order.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
         #[cfg(not(unix))]
@@ -159,7 +159,7 @@ async fn reap(group: rustix::process::Pid) {
     }
 }
 
-/// Chromium's crash handlers live in groups of their own and end a little after it. Those of this run
+/// Crash handlers, of Chromium and of Firefox, live in groups of their own and end a little after it. Those of this run
 /// are reaped here if they have ended, or after the next.
 #[cfg(target_os = "linux")]
 fn reap_crash_handlers() {
@@ -173,7 +173,8 @@ fn reap_crash_handlers() {
         let Some((name, rest)) = stat.split_once(") ") else { continue };
         let mut fields = rest.split(' ');
         let is_dead = fields.next() == Some("Z") && fields.next() == Some(&ours);
-        if is_dead && name.ends_with("(chrome_crashpad") {
+        let is_handler = name.ends_with("(chrome_crashpad") || name.ends_with("(crashhelper");
+        if is_dead && is_handler {
             let _ = waitpid(Pid::from_raw(pid), WaitOptions::NOHANG);
         }
     }

@@ -1,4 +1,4 @@
-//! A link over one WebSocket to a browser's `/devtools/browser/ID`.
+//! A link over one WebSocket: to a Chromium's `/devtools/browser/ID`, or to a Firefox's `/session`.
 
 use std::io;
 use std::time::Duration;

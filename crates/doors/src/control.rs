@@ -10,7 +10,7 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 use axum::{Json, Router};
-use bowline_hub::backend::Spec;
+use bowline_hub::backend::{Protocol, Spec};
 use bowline_hub::browser::Life;
 use bowline_hub::hub::HubError;
 use bowline_hub::recorder::Durability;
@@ -142,7 +142,10 @@ pub struct BrowserStatus {
     pub port: u16,
     /// What a client connects to, with the token in its path where one is needed.
     pub endpoint: String,
+    /// For a client of WebDriver BiDi where `protocol` is `bidi`, else for one of CDP.
     pub ws_endpoint: String,
+    #[schema(value_type = String)]
+    pub protocol: Protocol,
     pub needs_token: bool,
     pub pid: Option<u32>,
     pub product: Option<String>,
@@ -159,7 +162,9 @@ fn status_of(hub: &Hub, browser: &Browser) -> BrowserStatus {
     let snapshot = browser.snapshot();
     let port = hub.port_of(browser.name());
     let needs_token = hub.needs_token(browser);
-    let (endpoint, ws_endpoint) = endpoints(port, needs_token.then(|| hub.token().as_str()), browser.id());
+    let protocol = browser.speaks();
+    let token = needs_token.then(|| hub.token().as_str());
+    let (endpoint, ws_endpoint) = endpoints(port, token, browser.id(), protocol);
     BrowserStatus {
         name: browser.name().to_owned(),
         state: snapshot.life,
@@ -167,6 +172,7 @@ fn status_of(hub: &Hub, browser: &Browser) -> BrowserStatus {
         port,
         endpoint,
         ws_endpoint,
+        protocol,
         needs_token,
         pid: snapshot.pid,
         product: snapshot.version.as_ref().map(|version| version.product.clone()),
@@ -179,9 +185,13 @@ fn status_of(hub: &Hub, browser: &Browser) -> BrowserStatus {
 }
 
 /// The URLs of a browser: for HTTP discovery and for a WebSocket.
-pub fn endpoints(port: u16, token: Option<&str>, id: &str) -> (String, String) {
+pub fn endpoints(port: u16, token: Option<&str>, id: &str, protocol: Protocol) -> (String, String) {
     let path = token.map(|token| format!("/t/{token}")).unwrap_or_default();
-    (format!("http://127.0.0.1:{port}{path}"), format!("ws://127.0.0.1:{port}{path}/devtools/browser/{id}"))
+    let socket = match protocol {
+        Protocol::Cdp => format!("/devtools/browser/{id}"),
+        Protocol::Bidi => "/session".to_owned(),
+    };
+    (format!("http://127.0.0.1:{port}{path}"), format!("ws://127.0.0.1:{port}{path}{socket}"))
 }
 
 fn recorder_status(hub: &Hub) -> RecorderStatus {

@@ -98,8 +98,10 @@ pub trait Process: Send {
 }
 
 /// What is spoken over a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Protocol {
+    #[default]
     Cdp,
     Bidi,
 }
@@ -204,6 +206,12 @@ pub trait Backend: Send + Sync {
     fn check<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<(), StartError>>;
     /// Whether windows are on a screen, where a person may be using them.
     fn is_headed(&self, spec: &Spec) -> bool;
+    /// What a name stands for that nobody has said anything about.
+    fn spec_named(&self, _name: &str) -> Spec {
+        Spec::default()
+    }
+    /// What a browser of this spec will speak, as far as that can be told before it runs.
+    fn speaks(&self, spec: &Spec) -> Protocol;
     /// The text of Chromium's `/json/protocol` for a browser of this spec and version.
     fn protocol<'a>(&'a self, spec: &'a Spec, product: &'a str) -> BoxFuture<'a, Result<Bytes, StartError>>;
 }

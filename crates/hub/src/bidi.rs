@@ -197,11 +197,16 @@ impl Session {
         }
     }
 
-    /// Ends every client's connection, with this reason, and the link.
+    /// Answers what every client still waits for, and ends its connection, with this reason, and the link.
     pub fn close(&self, reason: &str) {
         self.0.end(reason);
-        for (_, outbox) in self.inner().outboxes.drain() {
-            outbox.close(CloseReason::going_away(reason));
+        {
+            let mut inner = self.inner();
+            let out = inner.table.give_up(reason);
+            self.0.carry_out(&mut inner, out);
+            for (_, outbox) in inner.outboxes.drain() {
+                outbox.close(CloseReason::going_away(reason));
+            }
         }
         self.0.stop.cancel();
         self.0.tasks.close();

@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::backend::{Backend, Spec, StartError};
+use crate::backend::{Backend, Protocol, Spec, StartError};
 use crate::bidi;
 use crate::recorder::Recorder;
 use crate::router::{CallError, CdpClient, Entry, Limits};
@@ -174,6 +174,15 @@ impl Browser {
 
     pub fn needs_token(&self) -> bool {
         !self.snapshot.borrow().spec.is_throw_away()
+    }
+
+    /// What it speaks, or will when it is started.
+    pub fn speaks(&self) -> Protocol {
+        let snapshot = self.snapshot.borrow();
+        match &snapshot.place {
+            Some(place) => place.speech.protocol(),
+            None => self.backend.speaks(&snapshot.spec),
+        }
     }
 
     /// Whether somebody is, or may be, using it.

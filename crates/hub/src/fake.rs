@@ -190,6 +190,10 @@ impl Backend for FakeBackend {
         false
     }
 
+    fn speaks(&self, _: &Spec) -> Protocol {
+        Protocol::Cdp
+    }
+
     fn protocol<'a>(&'a self, _: &'a Spec, _: &'a str) -> BoxFuture<'a, Result<Bytes, StartError>> {
         Box::pin(async { Ok(Bytes::from_static(b"{}")) })
     }

@@ -139,7 +139,8 @@ impl Hub {
         let mut record = match inner.registry.get(name) {
             Some(record) => record.clone(),
             None => {
-                Record { port: 0, id: registry::new_id().map_err(HubError::NotSaved)?, spec: Spec::default() }
+                let id = registry::new_id().map_err(HubError::NotSaved)?;
+                Record { port: 0, id, spec: self.world.backend.spec_named(name) }
             }
         };
         if let Some(spec) = spec {
@@ -236,6 +237,7 @@ impl Hub {
                 port: inner.ports.get(browser.name()).copied().unwrap_or_default(),
                 id: browser.id().to_owned(),
                 needs_token: self.needs_token(browser),
+                protocol: browser.speaks(),
             });
             State {
                 port: inner.port,

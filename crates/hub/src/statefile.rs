@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Protocol;
 use crate::files;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,8 @@ pub struct BrowserEntry {
     pub id: String,
     /// Whether its endpoint wants the token.
     pub needs_token: bool,
+    #[serde(default)]
+    pub protocol: Protocol,
 }
 
 /// Why a state file is of no use. Whoever reads it goes on as if there were none.

@@ -34,15 +34,26 @@ function executable(path) {
   }
 }
 
-function findChromium() {
-  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+function inPath(names) {
   for (const dir of (process.env.PATH ?? '').split(delimiter)) {
-    for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    for (const name of names) {
       const path = join(dir, name);
       if (executable(path)) return path;
     }
   }
-  throw new Error('no Chromium found: set CHROMIUM or add it to PATH');
+}
+
+function findChromium() {
+  const found = process.env.CHROMIUM ?? inPath(['chromium', 'chromium-browser', 'google-chrome']);
+  if (!found) throw new Error('no Chromium found: set CHROMIUM or add it to PATH');
+  return found;
 }
 
 export const CHROMIUM = findChromium();
+
+/** For the tests that need one; without it they fail. */
+export function findFirefox() {
+  const found = process.env.FIREFOX ?? inPath(['firefox-esr', 'firefox']);
+  if (!found) throw new Error('no Firefox found: install it (`apt install firefox-esr` on Debian), set FIREFOX or add it to PATH');
+  return found;
+}

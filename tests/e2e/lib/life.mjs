@@ -34,7 +34,7 @@ export async function freePort() {
 }
 
 /** The directory that a browser of the process list has as its profile. */
-export const profileOf = ({ command }) => /--user-data-dir=(\S+)/.exec(command)[1];
+export const profileOf = ({ command }) => /--(?:user-data-dir=|profile )(\S+)/.exec(command)[1];
 
 /** What `bowline endpoint` prints. */
 export const endpointOf = async (home, ...args) => {

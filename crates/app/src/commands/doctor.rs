@@ -1,12 +1,13 @@
 //! `bowline doctor`: checks everything that Bowline needs and says how to mend it.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bowline_backends::Backends;
 use bowline_backends::detect::{self, Machine, ThisMachine};
 use bowline_backends::profiles::Profiles;
-use bowline_hub::backend::{Backend, LaunchSpec, Spec};
+use bowline_hub::backend::{Backend, LaunchSpec, Link, Protocol, Spec};
+use bowline_hub::bidi;
 use bowline_hub::extensions::Extensions;
 use bowline_hub::files;
 use bowline_hub::router::{Limits, Router};
@@ -212,32 +213,55 @@ fn check_launch(
 
 /// The browser's product, and how long it took to say it.
 async fn launch(backends: &Backends, config: &Config) -> Result<(String, Duration), Failure> {
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     let spec = Spec::Launched(LaunchSpec { headless: Some(true), ..LaunchSpec::default() });
     let started = backends.start("doctor", &spec).await?;
-    let router = Router::start(started.link, Limits::default());
     let mut process = started.process.ok_or_else(|| Failure::new(exit::FAILED, "doctor", "no process"))?;
-    let asked = router.call::<Value>("Browser.getVersion", json!({}), config.launch_timeout).await;
+    let asked = match started.protocol {
+        Protocol::Cdp => ask_over_cdp(started.link, begun, config.launch_timeout).await,
+        Protocol::Bidi => ask_over_bidi(started.link, begun, config.launch_timeout).await,
+    };
     let answered = match asked {
-        Ok(version) => Ok(version),
+        Ok(answer) => Ok(answer),
         // Mostly the link ends a moment before the process, which then says why.
         Err(error) => match tokio::time::timeout(LAST_WORDS, process.exited()).await {
             Ok(exit) => Err(process.explain(&exit).into()),
-            Err(_) => Err(Failure::new(exit::NOT_STARTED, "not_ready", error.to_string())),
+            Err(_) => Err(Failure::new(exit::NOT_STARTED, "not_ready", error)),
         },
     };
-    let took = begun.elapsed();
-    if answered.is_ok() && router.call::<Value>("Browser.close", json!({}), TO_LEAVE).await.is_ok() {
-        // It then removes its own files, also those outside the profile.
+    if answered.is_ok() {
+        // It was asked to close, and then removes its own files, also those outside the profile.
         let _ = tokio::time::timeout(TO_LEAVE, process.exited()).await;
     }
-    router.close("checked");
     process.terminate();
     let _ = tokio::time::timeout(TO_LEAVE, process.exited()).await;
     process.kill();
     process.exited().await;
     process.clean_up().await;
-    answered.map(|version| (version["product"].as_str().unwrap_or("?").to_owned(), took))
+    answered
+}
+
+/// The product of a browser that speaks CDP, which is then asked to close, and how long it took to say it.
+async fn ask_over_cdp(link: Link, begun: Instant, patience: Duration) -> Result<(String, Duration), String> {
+    let router = Router::start(link, Limits::default());
+    let asked = router.call::<Value>("Browser.getVersion", json!({}), patience).await;
+    let took = begun.elapsed();
+    if asked.is_ok() {
+        let _ = router.call::<Value>("Browser.close", json!({}), TO_LEAVE).await;
+    }
+    router.close("checked");
+    let version = asked.map_err(|error| error.to_string())?;
+    Ok((version["product"].as_str().unwrap_or("?").to_owned(), took))
+}
+
+/// The same for WebDriver BiDi.
+async fn ask_over_bidi(link: Link, begun: Instant, patience: Duration) -> Result<(String, Duration), String> {
+    let started = bidi::Session::start(link, Limits::default(), patience).await;
+    let (session, capabilities) = started.map_err(|error| error.to_string())?;
+    let took = begun.elapsed();
+    let _ = session.call::<Value>("browser.close", &json!({}), TO_LEAVE).await;
+    session.close("checked");
+    Ok((format!("{}/{}", capabilities.browser_name, capabilities.browser_version), took))
 }
 
 /// Node and Playwright, which `execute` alone needs.

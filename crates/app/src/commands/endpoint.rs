@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context<'_>, args: &EndpointArgs) -> Result<(), Fail
 pub(super) fn of(context: &Context<'_>, state: &State, name: &str) -> Result<Endpoint, Failure> {
     if let Ok(browser) = entry(state, name) {
         let token = browser.needs_token.then_some(state.token.as_str());
-        let (endpoint, ws_endpoint) = control::endpoints(browser.port, token, &browser.id);
+        let (endpoint, ws_endpoint) = control::endpoints(browser.port, token, &browser.id, browser.protocol);
         let (name, port, needs_token) = (name.to_owned(), browser.port, browser.needs_token);
         return Ok(Endpoint { name, port, endpoint, ws_endpoint, needs_token });
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bowline_backends::detect::BrowserKind;
 use bowline_doors::control::{BrowserStatus, LaunchRequest};
-use bowline_hub::backend::{DISPLAY_VARIABLES, LaunchSpec, Spec};
+use bowline_hub::backend::{DISPLAY_VARIABLES, LaunchSpec, Protocol, Spec};
 use bowline_hub::registry::{self, DEFAULT};
 
 use super::Context;
@@ -38,22 +38,27 @@ pub(super) fn launch(context: &Context<'_>, name: &str, request: LaunchRequest) 
 fn spec_of(args: LaunchArgs) -> Option<Spec> {
     let kind_as_name = (args.name != DEFAULT && args.browser.is_none())
         .then(|| args.name.parse::<BrowserKind>().ok())
-        .flatten()
-        .map(|kind| kind.to_string());
+        .flatten();
     let headless = match (args.headed, args.headless) {
         (true, _) => Some(false),
         (_, true) => Some(true),
         _ => None,
     };
     let spec = LaunchSpec {
-        browser: args.browser.map(|browser| absolute_program(&browser)).or(kind_as_name),
+        browser: args
+            .browser
+            .map(|browser| absolute_program(&browser))
+            .or(kind_as_name.map(|kind| kind.to_string())),
         profile: args.profile,
         headless,
         no_sandbox: args.no_sandbox.then_some(true),
         args: args.args,
         display: if args.headed { own_display() } else { BTreeMap::new() },
     };
-    (spec != LaunchSpec::default()).then_some(Spec::Launched(spec))
+    // A Firefox's name stands for one without being told.
+    let implied = kind_as_name.filter(|kind| kind.is_firefox()).map(|kind| kind.to_string());
+    let bare = LaunchSpec { browser: implied, ..LaunchSpec::default() };
+    (spec != bare).then_some(Spec::Launched(spec))
 }
 
 /// Where this command's user sees windows.
@@ -75,5 +80,10 @@ pub(super) fn absolute_program(browser: &str) -> String {
 pub(super) fn text(browser: &BrowserStatus) -> String {
     let product = browser.product.as_deref().unwrap_or("browser");
     let pid = browser.pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
-    format!("{} is {}: {product}{pid}\n{}", browser.name, browser.state, browser.endpoint)
+    // A Firefox has no `/json` to find its WebSocket by.
+    let endpoint = match browser.protocol {
+        Protocol::Cdp => &browser.endpoint,
+        Protocol::Bidi => &browser.ws_endpoint,
+    };
+    format!("{} is {}: {product}{pid}\n{endpoint}", browser.name, browser.state)
 }

@@ -9,14 +9,22 @@ impl ChooseError {
     /// The next step, in words for the given platform.
     pub fn hint(&self, platform: Platform) -> String {
         let or_path = format!("or set {BROWSER_VARIABLE} to the path of a Chromium-family browser");
+        let or_any_path = format!("or set {BROWSER_VARIABLE} to the path of a browser");
         match self {
             Self::NoneInstalled => format!("install one, for example {}, {or_path}", install_any(platform)),
+            Self::OnlyFirefox { installed } => format!(
+                "`bowline launch {installed}` launches it for clients of WebDriver BiDi, and {BROWSER_VARIABLE}={installed} \
+                 makes it the browser that is launched where none is named; for clients of CDP install another, for \
+                 example {}",
+                install_any(platform)
+            ),
             Self::KindNotInstalled { wanted, installed } => {
                 let instead = match installed.as_slice() {
                     [] => String::new(),
                     [one] => format!("choose \"{one}\", which is installed, or "),
                     several => format!("choose one that is installed ({}), or ", words(several)),
                 };
+                let or_path = if wanted.is_firefox() { or_any_path } else { or_path };
                 format!("{instead}install {}: {}, {or_path}", wanted.name(), install(*wanted, platform))
             }
             Self::NotAFile { .. } => {
@@ -32,12 +40,8 @@ impl ChooseError {
             },
             Self::UnknownWord { suggestion, .. } => {
                 let meant = suggestion.map(|kind| format!("did you mean \"{kind}\"? ")).unwrap_or_default();
-                format!("{meant}known browsers: {}; {or_path}", words(&BrowserKind::ALL))
+                format!("{meant}known browsers: {}; {or_any_path}", words(&BrowserKind::ALL))
             }
-            Self::FirefoxNotYet { .. } => format!(
-                "Firefox comes in a later version; until then choose a Chromium-family browser: {}",
-                words(&BrowserKind::ALL)
-            ),
         }
     }
 }
@@ -66,7 +70,7 @@ fn install(kind: BrowserKind, platform: Platform) -> String {
     }
 }
 
-/// Only Chromium is in the distributions; the vendors' pages have the packages of the others.
+/// Only Chromium and Firefox are in the distributions; the vendors' pages have the packages of the others.
 fn from_linux(kind: BrowserKind) -> &'static str {
     match kind {
         BrowserKind::Chrome => "https://www.google.com/chrome/",
@@ -85,6 +89,11 @@ fn from_linux(kind: BrowserKind) -> &'static str {
             "`flatpak install flathub io.github.ungoogled_software.ungoogled_chromium`"
         }
         BrowserKind::HeadlessShell => "`apt install chromium-headless-shell` on Debian",
+        BrowserKind::Firefox => "`dnf install firefox` on Fedora or `apt install firefox-esr` on Debian",
+        BrowserKind::FirefoxEsr => "`apt install firefox-esr` on Debian",
+        BrowserKind::FirefoxBeta => "https://www.mozilla.org/firefox/channel/desktop/#beta",
+        BrowserKind::FirefoxDev => "https://www.mozilla.org/firefox/developer/",
+        BrowserKind::FirefoxNightly => "https://www.mozilla.org/firefox/channel/desktop/#nightly",
     }
 }
 
@@ -103,6 +112,11 @@ fn cask(kind: BrowserKind) -> &'static str {
         BrowserKind::BraveNightly => "brave-browser@nightly",
         BrowserKind::UngoogledChromium => "ungoogled-chromium",
         BrowserKind::Chromium | BrowserKind::HeadlessShell => "chromium",
+        BrowserKind::Firefox => "firefox",
+        BrowserKind::FirefoxEsr => "firefox@esr",
+        BrowserKind::FirefoxBeta => "firefox@beta",
+        BrowserKind::FirefoxDev => "firefox@developer-edition",
+        BrowserKind::FirefoxNightly => "firefox@nightly",
     }
 }
 
@@ -121,5 +135,10 @@ fn winget(kind: BrowserKind) -> &'static str {
         BrowserKind::BraveNightly => "Brave.Brave.Nightly",
         BrowserKind::UngoogledChromium => "eloston.ungoogled-chromium",
         BrowserKind::Chromium | BrowserKind::HeadlessShell => "Hibbiki.Chromium",
+        BrowserKind::Firefox => "Mozilla.Firefox",
+        BrowserKind::FirefoxEsr => "Mozilla.Firefox.ESR",
+        BrowserKind::FirefoxBeta => "Mozilla.Firefox.Beta",
+        BrowserKind::FirefoxDev => "Mozilla.Firefox.DeveloperEdition",
+        BrowserKind::FirefoxNightly => "Mozilla.Firefox.Nightly",
     }
 }

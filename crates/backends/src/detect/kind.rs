@@ -4,10 +4,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use bowline_hub::backend::Protocol;
 use serde::{Serialize, Serializer};
 
-/// A browser of the Chromium family. The order of the variants is the order of preference: each
-/// vendor's stable release, then its pre-releases, then the next vendor.
+/// A browser of the Chromium family, or a Firefox. The order of the variants is the order of preference:
+/// each vendor's stable release, then its pre-releases, then the next vendor. Those that speak CDP come
+/// first: it is what most clients ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BrowserKind {
     Chrome,
@@ -24,11 +26,16 @@ pub enum BrowserKind {
     BraveNightly,
     UngoogledChromium,
     HeadlessShell,
+    Firefox,
+    FirefoxEsr,
+    FirefoxBeta,
+    FirefoxDev,
+    FirefoxNightly,
 }
 
 impl BrowserKind {
     /// Every kind, in order of preference.
-    pub const ALL: [BrowserKind; 14] = [
+    pub const ALL: [BrowserKind; 19] = [
         Self::Chrome,
         Self::ChromeBeta,
         Self::ChromeDev,
@@ -43,7 +50,35 @@ impl BrowserKind {
         Self::BraveNightly,
         Self::UngoogledChromium,
         Self::HeadlessShell,
+        Self::Firefox,
+        Self::FirefoxEsr,
+        Self::FirefoxBeta,
+        Self::FirefoxDev,
+        Self::FirefoxNightly,
     ];
+
+    /// What a browser of this kind is spoken to in.
+    pub fn protocol(self) -> Protocol {
+        match self {
+            Self::Firefox
+            | Self::FirefoxEsr
+            | Self::FirefoxBeta
+            | Self::FirefoxDev
+            | Self::FirefoxNightly => Protocol::Bidi,
+            _ => Protocol::Cdp,
+        }
+    }
+
+    /// The kind that a browser of ours stands for by its name alone. Whoever asks for the endpoint of a
+    /// `firefox` wants one that speaks as Firefox does; the others are reached alike, so that it takes a
+    /// `bowline launch KIND` to insist on one.
+    pub fn named(name: &str) -> Option<Self> {
+        name.parse().ok().filter(|kind: &Self| kind.is_firefox())
+    }
+
+    pub fn is_firefox(self) -> bool {
+        self.protocol() == Protocol::Bidi
+    }
 
     /// The stable word for this kind in configuration, output and arguments.
     pub fn word(self) -> &'static str {
@@ -62,6 +97,11 @@ impl BrowserKind {
             Self::BraveNightly => "brave-nightly",
             Self::UngoogledChromium => "ungoogled-chromium",
             Self::HeadlessShell => "headless-shell",
+            Self::Firefox => "firefox",
+            Self::FirefoxEsr => "firefox-esr",
+            Self::FirefoxBeta => "firefox-beta",
+            Self::FirefoxDev => "firefox-dev",
+            Self::FirefoxNightly => "firefox-nightly",
         }
     }
 
@@ -82,6 +122,11 @@ impl BrowserKind {
             Self::BraveNightly => "Brave Nightly",
             Self::UngoogledChromium => "ungoogled-chromium",
             Self::HeadlessShell => "Chrome Headless Shell",
+            Self::Firefox => "Firefox",
+            Self::FirefoxEsr => "Firefox ESR",
+            Self::FirefoxBeta => "Firefox Beta",
+            Self::FirefoxDev => "Firefox Developer Edition",
+            Self::FirefoxNightly => "Firefox Nightly",
         }
     }
 
@@ -105,6 +150,11 @@ impl BrowserKind {
             Self::BraveNightly => &["brave-browser-nightly"],
             Self::UngoogledChromium => &["ungoogled", "ungoogled-chromium-browser"],
             Self::HeadlessShell => &["chrome-headless-shell", "chromium-headless-shell"],
+            Self::Firefox => &["mozilla-firefox", "firefox-stable", "firefox-release", "firefox-bin"],
+            Self::FirefoxEsr => &["mozilla-firefox-esr"],
+            Self::FirefoxBeta => &["mozilla-firefox-beta"],
+            Self::FirefoxDev => &["firefox-developer-edition", "firefox-devedition", "firefox-aurora"],
+            Self::FirefoxNightly => &["firefox-trunk", "nightly"],
         }
     }
 
@@ -120,6 +170,7 @@ impl BrowserKind {
             Self::UngoogledChromium => {
                 &["io.github.ungoogled_software.ungoogled_chromium", "com.github.Eloston.UngoogledChromium"]
             }
+            Self::Firefox => &["org.mozilla.firefox"],
             _ => &[],
         }
     }
@@ -151,9 +202,9 @@ impl BrowserKind {
 }
 
 /// Names of binaries that say less than the directory they are in: every Chrome channel, and Chromium
-/// on Windows, is a `chrome`.
+/// on Windows, is a `chrome`, and every Firefox as Mozilla packs it is a `firefox`.
 pub(super) fn is_shared_file_name(name: &str) -> bool {
-    matches!(without_exe(name), "chrome" | "msedge" | "brave")
+    matches!(without_exe(name), "chrome" | "msedge" | "brave" | "firefox" | "firefox-bin")
 }
 
 fn without_exe(name: &str) -> &str {

@@ -37,6 +37,12 @@ pub(super) fn names_in_path(kind: BrowserKind) -> &'static [&'static str] {
         BrowserKind::HeadlessShell => {
             &["chrome-headless-shell", "chromium-headless-shell", "headless-shell", "headless_shell"]
         }
+        BrowserKind::Firefox => &["firefox"],
+        BrowserKind::FirefoxEsr => &["firefox-esr"],
+        BrowserKind::FirefoxBeta => &["firefox-beta"],
+        // Mozilla's own packages, then Arch's.
+        BrowserKind::FirefoxDev => &["firefox-devedition", "firefox-developer-edition"],
+        BrowserKind::FirefoxNightly => &["firefox-nightly", "firefox-trunk"],
     }
 }
 
@@ -52,6 +58,7 @@ fn on_linux(machine: &dyn Machine, kind: BrowserKind) -> Vec<String> {
     let snap = match kind {
         BrowserKind::Chromium => Some("chromium"),
         BrowserKind::Brave => Some("brave"),
+        BrowserKind::Firefox => Some("firefox"),
         _ => None,
     };
     for directory in ["/snap/bin", "/var/lib/snapd/snap/bin"] {
@@ -91,25 +98,40 @@ pub(super) fn vendor_places(platform: Platform, kind: BrowserKind) -> &'static [
         BrowserKind::HeadlessShell => {
             &["/opt/chrome-headless-shell/chrome-headless-shell", "/headless-shell/headless-shell"]
         }
+        // Mozilla's archive, unpacked where its instructions say.
+        BrowserKind::Firefox => &["/opt/firefox/firefox", "/usr/lib/firefox/firefox"],
+        BrowserKind::FirefoxEsr => &["/opt/firefox-esr/firefox", "/usr/lib/firefox-esr/firefox-esr"],
+        BrowserKind::FirefoxBeta => &["/opt/firefox-beta/firefox"],
+        BrowserKind::FirefoxDev => &["/opt/firefox-developer-edition/firefox", "/opt/firefox-dev/firefox"],
+        BrowserKind::FirefoxNightly => &["/opt/firefox-nightly/firefox"],
     }
 }
 
-/// The name of the bundle is also the name of the binary inside. ungoogled-chromium calls its bundle
-/// `Chromium.app` and is met as such.
+/// The name of the bundle is also the name of the binary inside, except in Firefox's. ungoogled-chromium
+/// calls its bundle `Chromium.app` and is met as such; Firefox's beta and ESR are `Firefox.app`.
 fn on_macos(machine: &dyn Machine, kind: BrowserKind) -> Vec<String> {
     let bundle = match kind {
         BrowserKind::Brave => "Brave Browser",
         BrowserKind::BraveBeta => "Brave Browser Beta",
         BrowserKind::BraveNightly => "Brave Browser Nightly",
-        BrowserKind::UngoogledChromium | BrowserKind::HeadlessShell => return Vec::new(),
+        BrowserKind::UngoogledChromium
+        | BrowserKind::HeadlessShell
+        | BrowserKind::FirefoxEsr
+        | BrowserKind::FirefoxBeta => return Vec::new(),
         other => other.name(),
     };
-    let inside = format!("Applications/{bundle}.app/Contents/MacOS/{bundle}");
+    let inside = format!("Applications/{bundle}.app/Contents/MacOS/{}", binary_in(bundle));
     let home = machine.env("HOME").map(|home| Platform::MacOs.join(&home, &inside));
     std::iter::once(Platform::MacOs.join("/", &inside)).chain(home).collect()
 }
 
-/// Installed for everybody, by a 32-bit installer, or for one user.
+/// What the program inside a macOS bundle is called.
+pub(super) fn binary_in(bundle: &str) -> &str {
+    if bundle.starts_with("Firefox") { "firefox" } else { bundle }
+}
+
+/// Installed for everybody, by a 32-bit installer, or for one user. A Firefox beta or ESR may be in the
+/// directory of the stable one, and is then met as such.
 fn on_windows(machine: &dyn Machine, kind: BrowserKind) -> Vec<String> {
     let inside = match kind {
         BrowserKind::Chrome => "Google/Chrome/Application/chrome.exe",
@@ -131,6 +153,11 @@ fn on_windows(machine: &dyn Machine, kind: BrowserKind) -> Vec<String> {
             return home.iter().map(|home| Platform::Windows.join(home, inside)).collect();
         }
         BrowserKind::HeadlessShell => return Vec::new(),
+        BrowserKind::Firefox => "Mozilla Firefox/firefox.exe",
+        BrowserKind::FirefoxEsr => "Mozilla Firefox ESR/firefox.exe",
+        BrowserKind::FirefoxBeta => "Mozilla Firefox Beta/firefox.exe",
+        BrowserKind::FirefoxDev => "Firefox Developer Edition/firefox.exe",
+        BrowserKind::FirefoxNightly => "Firefox Nightly/firefox.exe",
     };
     ["PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"]
         .iter()

@@ -162,6 +162,16 @@ impl Table {
         self.may_be_closed = may_be_closed;
     }
 
+    /// The browser is gone: every command of a client that still waits is answered with the reason, in the order in
+    /// which they came.
+    pub(super) fn give_up(&mut self, reason: &str) -> Vec<Out> {
+        let refusal = Refusal::new("unknown error", reason);
+        let mut waiting: Vec<(u64, Pending)> = self.pending.drain().collect();
+        waiting.sort_by_key(|(id, _)| *id);
+        let clients = waiting.into_iter().filter_map(|(_, pending)| pending.client);
+        clients.map(|(client, id)| Out::Client(client, bidi::failure(Some(id), &refusal))).collect()
+    }
+
     /// Nothing more will be answered: those who wait learn it.
     pub(super) fn drop_own_calls(&mut self) {
         self.pending.retain(|_, pending| !matches!(pending.then, Then::Own(_)));

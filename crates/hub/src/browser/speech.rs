@@ -5,6 +5,7 @@ use std::time::Duration;
 use bowline_wire::cdp::BrowserVersion;
 use serde_json::{Value, json};
 
+use crate::backend::Protocol;
 use crate::bidi::{self, BidiError, Capabilities};
 use crate::hands::Hands;
 use crate::router::{CallError, Router};
@@ -47,6 +48,13 @@ impl Speech {
         match self {
             Self::Bidi(session) => Ok(session),
             Self::Cdp { .. } => Err(OtherSpeech::Cdp),
+        }
+    }
+
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            Self::Cdp { .. } => Protocol::Cdp,
+            Self::Bidi(_) => Protocol::Bidi,
         }
     }
 

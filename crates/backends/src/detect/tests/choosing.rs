@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{BrowserKind, MemoryMachine};
-use crate::detect::{BROWSER_VARIABLE, ChooseError, Machine, Platform, choose};
+use crate::detect::{BROWSER_VARIABLE, ChooseError, Machine, Platform, choose, kind_meant};
 
 fn chosen(machine: &MemoryMachine, wanted: &str) -> (&'static str, String) {
     let found = choose(machine, Some(wanted)).unwrap();
@@ -197,6 +197,8 @@ fn a_mistyped_word_is_answered_with_the_nearest_and_all_known_words() {
         ("bravo", BrowserKind::Brave),
         ("mseddge", BrowserKind::Edge),
         ("chrome-betta", BrowserKind::ChromeBeta),
+        ("fierfox", BrowserKind::Firefox),
+        ("firefox-nigthly", BrowserKind::FirefoxNightly),
     ] {
         let error = refused(&chrome_and_chromium(), wanted);
         assert_eq!(error, ChooseError::UnknownWord { wanted: wanted.to_owned(), suggestion: Some(meant) });
@@ -205,7 +207,8 @@ fn a_mistyped_word_is_answered_with_the_nearest_and_all_known_words() {
         assert!(
             hint.starts_with(&format!("did you mean \"{meant}\"? known browsers: chrome, chrome-beta, "))
         );
-        assert!(hint.contains("headless-shell; or set BOWLINE_BROWSER"), "{hint}");
+        assert!(hint.contains("headless-shell, firefox, "), "{hint}");
+        assert!(hint.ends_with("firefox-nightly; or set BOWLINE_BROWSER to the path of a browser"), "{hint}");
     }
 }
 
@@ -219,14 +222,82 @@ fn a_word_unlike_any_other_gets_no_suggestion() {
 }
 
 #[test]
-fn firefox_is_said_to_come_later_even_where_it_is_installed() {
-    let machine = chrome_and_chromium().program("/usr/bin/firefox").program("/usr/bin/firefox-esr");
-    for wanted in ["firefox", "Firefox", "firefox-esr", "/usr/bin/firefox"] {
-        let error = refused(&machine, wanted);
-        assert_eq!(error, ChooseError::FirefoxNotYet { wanted: wanted.to_owned() });
-        assert_eq!(error.to_string(), format!("browser \"{wanted}\" is not supported yet"));
-        assert!(error.hint(Platform::Linux).starts_with(
-            "Firefox comes in a later version; until then choose a Chromium-family browser: chrome, "
-        ));
+fn without_a_wish_no_firefox_is_chosen() {
+    let machine = MemoryMachine::linux().program("/usr/bin/firefox").program("/usr/bin/headless_shell");
+    assert_eq!(choose(&machine, None).unwrap().kind, BrowserKind::HeadlessShell);
+}
+
+#[test]
+fn where_only_firefox_is_installed_the_error_says_how_to_use_it() {
+    let machine = MemoryMachine::linux().program("/usr/bin/firefox-esr");
+    let error = choose(&machine, None).unwrap_err();
+    assert_eq!(error, ChooseError::OnlyFirefox { installed: BrowserKind::FirefoxEsr });
+    assert_eq!(error.to_string(), "no Chromium-family browser is installed, only Firefox ESR");
+    let hint = error.hint(Platform::Linux);
+    assert!(
+        hint.starts_with("`bowline launch firefox-esr` launches it for clients of WebDriver BiDi"),
+        "{hint}"
+    );
+    assert!(
+        hint.contains("BOWLINE_BROWSER=firefox-esr") && hint.contains("`apt install chromium`"),
+        "{hint}"
+    );
+}
+
+#[test]
+fn firefox_is_chosen_by_word_alias_and_path() {
+    let machine = chrome_and_chromium()
+        .program("/usr/bin/firefox")
+        .program("/usr/bin/firefox-esr")
+        .program("/opt/firefox-nightly/firefox")
+        .link("/usr/bin/firefox-nightly", "/opt/firefox-nightly/firefox");
+    assert_eq!(chosen(&machine, "Firefox"), ("firefox", "/usr/bin/firefox".to_owned()));
+    assert_eq!(chosen(&machine, "firefox-esr"), ("firefox-esr", "/usr/bin/firefox-esr".to_owned()));
+    assert_eq!(chosen(&machine, "nightly"), ("firefox-nightly", "/usr/bin/firefox-nightly".to_owned()));
+    assert_eq!(chosen(&machine, "/usr/bin/firefox-esr").0, "firefox-esr");
+    assert_eq!(chosen(&machine, "/opt/firefox-nightly/firefox").0, "firefox-nightly");
+}
+
+#[test]
+fn the_esr_stands_in_for_firefox_and_for_nothing_else() {
+    let machine = chrome_and_chromium().program("/usr/bin/firefox-esr");
+    assert_eq!(chosen(&machine, "firefox"), ("firefox-esr", "/usr/bin/firefox-esr".to_owned()));
+    let error = refused(&machine, "firefox-beta");
+    assert_eq!(error.to_string(), "browser \"firefox-beta\" is not installed");
+    assert!(error.hint(Platform::MacOs).ends_with(
+        "install Firefox Beta: `brew install --cask firefox@beta`, or set BOWLINE_BROWSER to the path of a browser"
+    ));
+    assert!(matches!(refused(&chrome_and_chromium(), "firefox"), ChooseError::KindNotInstalled { .. }));
+}
+
+#[test]
+fn a_firefox_under_another_name_is_known_by_what_lies_beside_it() {
+    let machine = MemoryMachine::linux()
+        .program("/opt/wolf/wolf")
+        .text("/opt/wolf/application.ini", "[App]\nVersion=153.0\n")
+        .link("/home/ann/bin/wolf", "/opt/wolf/wolf")
+        .program("/srv/firefox-153/my-firefox");
+    assert_eq!(chosen(&machine, "wolf"), ("firefox", "/home/ann/bin/wolf".to_owned()));
+    assert_eq!(chosen(&machine, "/srv/firefox-153/my-firefox").0, "firefox");
+}
+
+#[test]
+fn a_macos_bundle_of_firefox_has_a_program_of_another_name() {
+    let program = "/Users/ann/Desktop/Firefox Nightly.app/Contents/MacOS/firefox";
+    let machine = MemoryMachine::macos().program(program);
+    assert_eq!(chosen(&machine, "/Users/ann/Desktop/Firefox Nightly.app").1, program);
+}
+
+#[test]
+fn what_a_word_or_a_path_means_is_told_without_the_machine() {
+    for (wanted, kind) in [
+        ("firefox", Some(BrowserKind::Firefox)),
+        ("/usr/bin/firefox-esr", Some(BrowserKind::FirefoxEsr)),
+        (r"C:\Program Files\Mozilla Firefox\firefox.exe", Some(BrowserKind::Firefox)),
+        ("/srv/my-firefox", Some(BrowserKind::Firefox)),
+        ("chromium", Some(BrowserKind::Chromium)),
+        ("/srv/out", None),
+    ] {
+        assert_eq!(kind_meant(wanted), kind, "{wanted}");
     }
 }

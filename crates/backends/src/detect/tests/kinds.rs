@@ -1,5 +1,7 @@
 //! The words for kinds of browser.
 
+use bowline_hub::backend::Protocol;
+
 use super::BrowserKind;
 
 #[test]
@@ -32,6 +34,11 @@ fn common_aliases_and_spellings_are_understood() {
         ("ungoogled_chromium", BrowserKind::UngoogledChromium),
         ("chrome-headless-shell", BrowserKind::HeadlessShell),
         ("headless_shell", BrowserKind::HeadlessShell),
+        ("Mozilla Firefox", BrowserKind::Firefox),
+        ("firefox_esr", BrowserKind::FirefoxEsr),
+        ("firefox-devedition", BrowserKind::FirefoxDev),
+        ("firefox-developer-edition", BrowserKind::FirefoxDev),
+        ("firefox-trunk", BrowserKind::FirefoxNightly),
     ];
     for (alias, kind) in aliases {
         assert_eq!(alias.parse(), Ok(kind), "{alias}");
@@ -66,10 +73,30 @@ fn file_names_give_their_kind_away() {
         ("Chrome.EXE", Some(BrowserKind::Chrome)),
         ("Brave Browser Nightly", Some(BrowserKind::BraveNightly)),
         ("com.google.Chrome", Some(BrowserKind::Chrome)),
+        ("org.mozilla.firefox", Some(BrowserKind::Firefox)),
+        ("firefox.exe", Some(BrowserKind::Firefox)),
+        ("firefox-bin", Some(BrowserKind::Firefox)),
         ("ünïcode", None),
         ("", None),
     ];
     for (name, kind) in names {
         assert_eq!(BrowserKind::of_file_name(name), kind, "{name}");
+    }
+}
+
+#[test]
+fn firefox_speaks_bidi_and_all_others_cdp() {
+    for kind in BrowserKind::ALL {
+        let expected = if kind.word().starts_with("firefox") { Protocol::Bidi } else { Protocol::Cdp };
+        assert_eq!(kind.protocol(), expected, "{kind}");
+    }
+}
+
+#[test]
+fn only_a_firefox_is_meant_by_a_name_alone() {
+    assert_eq!(BrowserKind::named("firefox"), Some(BrowserKind::Firefox));
+    assert_eq!(BrowserKind::named("firefox-esr"), Some(BrowserKind::FirefoxEsr));
+    for name in ["chrome", "edge", "work", "default"] {
+        assert_eq!(BrowserKind::named(name), None, "{name}");
     }
 }

@@ -229,3 +229,81 @@ fn listing_paths_runs_no_program() {
     assert_eq!(detect_paths(&machine)[0].version, None);
     assert_eq!(machine.programs_run.load(Ordering::Relaxed), 0);
 }
+
+#[test]
+fn every_firefox_is_listed_after_what_speaks_cdp() {
+    let machine = MemoryMachine::linux()
+        .program("/usr/bin/firefox")
+        .program("/usr/bin/firefox-esr")
+        .program("/usr/bin/firefox-beta")
+        .program("/usr/bin/firefox-devedition")
+        .program("/usr/bin/firefox-nightly")
+        .program("/usr/bin/headless_shell");
+    assert_eq!(
+        kinds(&machine),
+        [
+            BrowserKind::HeadlessShell,
+            BrowserKind::Firefox,
+            BrowserKind::FirefoxEsr,
+            BrowserKind::FirefoxBeta,
+            BrowserKind::FirefoxDev,
+            BrowserKind::FirefoxNightly,
+        ]
+    );
+}
+
+#[test]
+fn debians_firefox_command_is_the_esr_and_listed_once() {
+    let script = "#!/bin/sh\n\nFIREFOX=\"$(command -v firefox)\"\nexec firefox-esr \"$@\"\n";
+    let machine = MemoryMachine::linux()
+        .program("/usr/lib/firefox-esr/firefox-esr")
+        .link("/usr/bin/firefox-esr", "/usr/lib/firefox-esr/firefox-esr")
+        .program("/usr/bin/firefox")
+        .text("/usr/bin/firefox", script);
+    assert_eq!(listed(&machine), [row("firefox-esr", "/usr/bin/firefox-esr")]);
+}
+
+#[test]
+fn ubuntus_firefox_command_is_the_snap() {
+    let stub = "#!/bin/sh\nif ! [ -x /snap/bin/firefox ]; then exit 1; fi\nexec /snap/bin/firefox \"$@\"\n";
+    let machine = MemoryMachine::linux().program("/usr/bin/firefox").text("/usr/bin/firefox", stub);
+    assert_eq!(listed(&machine), []);
+    let machine = machine.program("/usr/bin/snap").link("/snap/bin/firefox", "/usr/bin/snap");
+    assert_eq!(listed(&machine), [row("firefox", "/snap/bin/firefox")]);
+}
+
+#[test]
+fn firefoxes_that_were_unpacked_are_told_apart_by_their_directories() {
+    let machine = MemoryMachine::linux()
+        .program("/opt/firefox/firefox")
+        .program("/opt/firefox-nightly/firefox")
+        .program("/opt/firefox-developer-edition/firefox")
+        .program("/var/lib/flatpak/exports/bin/org.mozilla.firefox");
+    assert_eq!(
+        listed(&machine),
+        [
+            row("firefox", "/var/lib/flatpak/exports/bin/org.mozilla.firefox"),
+            row("firefox-dev", "/opt/firefox-developer-edition/firefox"),
+            row("firefox-nightly", "/opt/firefox-nightly/firefox"),
+        ]
+    );
+}
+
+#[test]
+fn a_link_from_firefox_to_the_esr_is_the_esr() {
+    let machine = MemoryMachine::linux()
+        .program("/usr/lib/firefox-esr/firefox-esr")
+        .link("/usr/bin/firefox", "/usr/lib/firefox-esr/firefox-esr");
+    assert_eq!(listed(&machine), [row("firefox-esr", "/usr/lib/firefox-esr/firefox-esr")]);
+}
+
+#[test]
+fn the_version_of_a_firefox_says_its_channel() {
+    let machine = MemoryMachine::linux()
+        .program_saying("/usr/bin/firefox", "Mozilla Firefox 154.0.1\n")
+        .program_saying("/usr/bin/firefox-esr", "Mozilla Firefox 153.7.0esr\n")
+        .program_saying("/usr/bin/firefox-beta", "Mozilla Firefox 155.0b3\n")
+        .program_saying("/usr/bin/firefox-nightly", "*** note. 1.x\nMozilla Firefox 156.0a1\n");
+    let versions: Vec<_> = detect(&machine).into_iter().map(|it| it.version.unwrap()).collect();
+    assert_eq!(versions, ["154.0.1", "153.7.0esr", "155.0b3", "156.0a1"]);
+}

@@ -78,3 +78,29 @@ fn a_program_outside_a_bundle_is_asked_for_its_version() {
     let machine = MemoryMachine::macos().program_saying("/opt/homebrew/bin/chromium", "Chromium 1.2.3.4");
     assert_eq!(detect(&machine)[0].version.as_deref(), Some("1.2.3.4"));
 }
+
+#[test]
+fn bundles_of_firefox_have_a_program_of_another_name() {
+    let firefox = "/Applications/Firefox.app/Contents/MacOS/firefox";
+    let machine = MemoryMachine::macos()
+        .program("/Applications/Firefox Nightly.app/Contents/MacOS/firefox")
+        .program("/Users/ann/Applications/Firefox Developer Edition.app/Contents/MacOS/firefox")
+        .program(firefox)
+        .text(
+            "/Applications/Firefox.app/Contents/Info.plist",
+            "<key>CFBundleShortVersionString</key>\n<string>154.0</string>",
+        );
+    assert_eq!(
+        listed(&machine),
+        [
+            row("firefox", firefox),
+            row(
+                "firefox-dev",
+                "/Users/ann/Applications/Firefox Developer Edition.app/Contents/MacOS/firefox"
+            ),
+            row("firefox-nightly", "/Applications/Firefox Nightly.app/Contents/MacOS/firefox"),
+        ]
+    );
+    assert_eq!(detect(&machine)[0].version.as_deref(), Some("154.0"));
+    assert_eq!(machine.programs_run.load(Ordering::Relaxed), 2, "those without a property list");
+}

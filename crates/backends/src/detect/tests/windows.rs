@@ -78,3 +78,26 @@ fn while_an_update_waits_for_a_restart_the_version_is_the_older_one() {
 fn without_a_version_directory_the_version_is_unknown() {
     assert_eq!(detect(&MemoryMachine::windows().program(CHROME))[0].version, None);
 }
+
+#[test]
+fn firefoxes_are_told_apart_by_their_directories_and_say_their_version_in_a_file() {
+    let machine = MemoryMachine::windows()
+        .program(r"C:\Program Files\Firefox Nightly\firefox.exe")
+        .program(r"C:\Program Files (x86)\Firefox Developer Edition\firefox.exe")
+        .program_saying(r"C:\Program Files\Mozilla Firefox\firefox.exe", "must never be asked 9.9")
+        .text(
+            r"C:\Program Files\Mozilla Firefox\application.ini",
+            "[App]\r\nName=Firefox\r\nVersion=154.0.1\r\n",
+        );
+    assert_eq!(
+        listed(&machine),
+        [
+            row("firefox", r"C:\Program Files\Mozilla Firefox\firefox.exe"),
+            row("firefox-dev", r"C:\Program Files (x86)\Firefox Developer Edition\firefox.exe"),
+            row("firefox-nightly", r"C:\Program Files\Firefox Nightly\firefox.exe"),
+        ]
+    );
+    let versions: Vec<_> = detect(&machine).into_iter().map(|it| it.version).collect();
+    assert_eq!(versions, [Some("154.0.1".to_owned()), None, None]);
+    assert_eq!(machine.programs_run.load(Ordering::Relaxed), 0);
+}

@@ -225,3 +225,20 @@ fn what_is_made_for_a_client_that_has_left_is_taken_back() {
     let mine = Table::default();
     assert!(!mine.close_was_requested());
 }
+
+#[test]
+fn when_the_browser_is_gone_every_client_has_an_answer_to_what_it_still_waits_for() {
+    let mut stage = Stage::new();
+    let (one, two) = (stage.one, stage.two);
+    for (client, id) in [(one, 2), (two, 2), (one, 3)] {
+        stage.say(client, id, "browsingContext.navigate", json!({"context": "tab", "url": "about:blank"}));
+    }
+    let out = stage.table.give_up("the browser was killed by signal 9");
+    let ids = |client| heard(&out, client).iter().map(|answer| answer["id"].clone()).collect::<Vec<_>>();
+    assert_eq!((ids(one), ids(two)), (vec![json!(2), json!(3)], vec![json!(2)]));
+    for answer in heard(&out, one) {
+        assert_eq!((&answer["type"], &answer["error"]), (&json!("error"), &json!("unknown error")));
+        assert_eq!(answer["message"], "the browser was killed by signal 9");
+    }
+    assert!(stage.table.give_up("again").is_empty());
+}
