@@ -364,6 +364,12 @@ impl Call {
         })
     }
 
+    /// Whether console and network of a browser are known. The recorder is in no Firefox yet.
+    pub(crate) fn is_recorded(&self, browser: &str) -> bool {
+        let place = self.hub().browser(browser).ok().and_then(|browser| browser.snapshot().place());
+        self.hub().recorder().records(browser) && place.is_none_or(|place| place.speech.router().is_ok())
+    }
+
     /// A file that the agent names. What is not whole begins at its own directory, or at the hub's.
     pub(crate) fn path(&self, field: &str, text: &str) -> Result<PathBuf, OpError> {
         let files = &self.settings().files;

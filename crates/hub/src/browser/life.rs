@@ -280,7 +280,7 @@ impl Task {
 
 /// Only a browser that was really started and failed counts; that none is installed is told each time.
 fn counts_as_death(error: &StartError) -> bool {
-    !matches!(error.code, "stopped" | "no_browser" | "bad_profile" | "profile_locked")
+    !matches!(error.code, "stopped" | "no_browser" | "bad_profile" | "profile_locked" | "sites_not_kept")
 }
 
 async fn launched(launch: &mut Option<(Launch, CancellationToken)>) -> Result<Running, StartError> {

@@ -48,6 +48,7 @@ pub(super) async fn start(
     cancel: CancellationToken,
 ) -> Result<Running, StartError> {
     let timing = &world.timing;
+    keeps_sites(world, name, world.backend.speaks(spec))?;
     let started = tokio::select! {
         () = cancel.cancelled() => return Err(cancelled()),
         started = world.backend.start(name, spec) => started?,
@@ -83,6 +84,18 @@ pub(super) async fn start(
     Err(error)
 }
 
+/// Pages are kept to their sites by the recorder, which is in no Firefox yet: a list that nobody keeps is worse than none.
+fn keeps_sites(world: &Surroundings, name: &str, protocol: Protocol) -> Result<(), StartError> {
+    if protocol == Protocol::Cdp || world.recorder.origins(name).is_none() {
+        return Ok(());
+    }
+    Err(StartError {
+        code: "sites_not_kept",
+        message: format!("`{name}` is a Firefox, where sites.allow and sites.deny are not kept yet"),
+        hint: format!("use a Chromium-family browser, or empty both lists in [browsers.{name}]"),
+    })
+}
+
 /// Why a browser that was started cannot be used.
 enum Unready {
     Closed,
@@ -99,6 +112,8 @@ async fn greet(
     protocol: Protocol,
 ) -> Result<(Speech, BrowserVersion), Unready> {
     let within = world.timing.launch;
+    // Asked again now that it is known for certain.
+    keeps_sites(world, name, protocol).map_err(|error| Unready::Refused(error.message))?;
     match protocol {
         Protocol::Cdp => {
             let router = Router::start(link, world.limits.clone());

@@ -316,13 +316,10 @@ impl Op for Har {
 /// The tab that is meant, of a browser that is recorded.
 async fn recorded(call: &Call) -> Result<Tab, OpError> {
     let tab = call.tab().await?;
-    if !call.hub().recorder().records(&tab.browser) {
+    if !call.is_recorded(&tab.browser) {
         let message = format!("browser `{}` is not recorded", tab.browser);
-        return Err(OpError::new(
-            Code::RecorderOff,
-            message,
-            "set recorder.enabled = true and restart the hub",
-        ));
+        let hint = "set recorder.enabled = true and restart the hub; a Firefox is not recorded yet";
+        return Err(OpError::new(Code::RecorderOff, message, hint));
     }
     Ok(tab)
 }

@@ -231,7 +231,7 @@ pub(crate) async fn network_idle(
     page: &Page,
     deadline: Instant,
 ) -> Result<(), OpError> {
-    if !call.hub().recorder().records(&tab.browser) {
+    if !call.is_recorded(&tab.browser) {
         let message = format!("browser `{}` is not recorded, so its requests are not known", tab.browser);
         return Err(OpError::new(Code::RecorderOff, message, "wait for load, an element or a text instead"));
     }
