@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from './lib/test.mjs';
 import { Agent } from './lib/agent.mjs';
 import { fixture } from './lib/fixture.mjs';
-import { startTarget } from './lib/hub.mjs';
 import { html } from './lib/site.mjs';
 import { until } from './lib/until.mjs';
 
@@ -95,18 +94,5 @@ test('what Firefox cannot do is said so', async () => {
   for (const [op, input] of [['trace', { action: 'start' }], ['emulate', { cpu: 4 }]]) {
     const refused = await agent.refused(op, input);
     assert.deepEqual([refused.status, refused.code, /Firefox/.test(refused.message)], [501, 'not_supported', true]);
-  }
-  for (const [op, input] of [['console', {}], ['network', {}], ['wait_for', { load: 'networkidle' }]]) {
-    assert.equal((await agent.refused(op, input)).code, 'recorder_off', op);
-  }
-});
-
-test('where there are lists of sites, which nobody keeps in a Firefox, none is launched', async () => {
-  const hub = await startTarget({ env: { BOWLINE_SITES_ALLOW: '127.0.0.1' } });
-  try {
-    const refused = await (await Agent.of(hub)).rest.ask('POST', '/browsers/firefox/launch', { body: {} });
-    assert.deepEqual([refused.success, refused.error.code], [false, 'sites_not_kept'], refused.text);
-  } finally {
-    await hub.stop();
   }
 });

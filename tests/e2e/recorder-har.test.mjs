@@ -1,21 +1,18 @@
 // The HTTP archive: valid by its published schema, and the same requests as Playwright's own of the visit.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import Ajv from 'ajv';
-import addFormats from 'ajv-formats';
 import { chromium } from 'playwright-core';
 import { WebSocketServer } from 'ws';
 import { CHROMIUM, QUIET_FLAGS, hubOnly } from './lib/env.mjs';
 import { fixture } from './lib/fixture.mjs';
+import { validator } from './lib/har.mjs';
 import { freePort } from './lib/life.mjs';
 import { Rest } from './lib/rest.mjs';
 import { html, js } from './lib/site.mjs';
 import { test } from './lib/test.mjs';
 import { until } from './lib/until.mjs';
 
-const require = createRequire(import.meta.url);
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 
 const at = fixture({
@@ -58,19 +55,6 @@ const at = fixture({
     own.sockets?.close();
   },
 });
-
-/** The schema is of an older draft than Ajv's own, and gives its parts names without a scheme. */
-function validator() {
-  const ajv = new Ajv({ strict: false, allErrors: true });
-  addFormats(ajv);
-  ajv.addMetaSchema(require('ajv/dist/refs/json-schema-draft-06.json'));
-  const schemas = require('har-schema');
-  for (const schema of Object.values(schemas)) ajv.addSchema(schema);
-  return (har) => {
-    const valid = ajv.validate('har.json#', har);
-    assert.ok(valid, ajv.errorsText(ajv.errors, { separator: '\n' }));
-  };
-}
 
 const harOf = (tab, query) => at.rest.get(`${at.rest.scope(tab)}/har`, query);
 

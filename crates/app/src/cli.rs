@@ -183,6 +183,7 @@ Examples:
   bowline cdp Page.reload
   bowline cdp Page.navigate '{\"url\": \"https://example.com\"}' --tab 2
   bowline cdp Browser.getVersion
+  bowline cdp --browser firefox browsingContext.reload   a Firefox takes WebDriver BiDi
   echo '{\"expression\": \"1+1\"}' | bowline cdp Runtime.evaluate -")]
     Cdp(CdpArgs),
     #[command(flatten)]

@@ -113,8 +113,8 @@ fn exit_for(code: &str) -> u8 {
         "timeout" => exit::TIMED_OUT,
         "page_threw" => exit::PAGE_THREW,
         "name_taken" | "pairing_open" | "no_pairing" | "no_code" | "wrong_code" => exit::FAILED,
-        "not_saved" | "port_taken" | "cdp_error" | "body_gone" | "recorder_off" | "too_large"
-        | "rate_limited" => exit::FAILED,
+        "not_saved" | "port_taken" | "cdp_error" | "bidi_error" | "body_gone" | "recorder_off"
+        | "too_large" | "rate_limited" => exit::FAILED,
         "tab_locked" | "not_owner" | "not_actionable" | "dialog_open" | "navigation_failed" | "forbidden"
         | "not_supported" | "file_error" | "browser_said" | "missing" | "cancelled" => exit::FAILED,
         "unauthorized" | "shutting_down" => exit::NO_HUB,

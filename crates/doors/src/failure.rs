@@ -169,6 +169,12 @@ impl From<ExecuteError> for Failure {
                 let cdp = json!({"code": code, "message": message});
                 Self::new(StatusCode::UNPROCESSABLE_ENTITY, "cdp_error", &message, hint).with("cdp", cdp)
             }
+            ExecuteError::RefusedByBidi(refusal) => {
+                let hint =
+                    "this is the browser's own answer; see the WebDriver BiDi documentation of the command";
+                let bidi = json!({"error": refusal.error, "message": refusal.message});
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "bidi_error", &message, hint).with("bidi", bidi)
+            }
             ExecuteError::Gone | ExecuteError::Unreadable(_) => {
                 let hint = "try again; the browser is started anew";
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "gone", &message, hint)

@@ -336,7 +336,7 @@ async fn tab_evaluate(
         },
     };
     let begun = Instant::now();
-    let value = place.speech.hands()?.evaluate(&target, &request.expression, within).await?;
+    let value = place.speech.evaluate(&target, &request.expression, within).await?;
     Ok(success(Evaluated {
         kind: value.kind,
         subtype: value.subtype,

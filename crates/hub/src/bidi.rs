@@ -5,6 +5,7 @@
 
 mod caller;
 mod contexts;
+mod hands;
 mod holds;
 mod subscriptions;
 mod table;
@@ -31,6 +32,8 @@ use crate::router::Limits;
 use crate::upstream::Upstream;
 
 pub use caller::{Caller, Listener};
+pub use hands::Hands;
+pub(crate) use hands::page_info;
 pub use table::ClientId;
 use table::{Out, Table};
 
@@ -240,9 +243,14 @@ impl Client {
         }
         // The room is given back when the message has been queued; the outbox bounds what comes back.
         let _room = shared.upstream.reserve(text.len()).await;
+        self.post(message);
+    }
+
+    /// The same without waiting, for the hub's own, which asks for little.
+    pub(crate) fn post(&self, message: &str) {
         let mut inner = self.session.inner();
         let out = inner.table.command(self.id, message);
-        shared.carry_out(&mut inner, out);
+        self.session.0.carry_out(&mut inner, out);
     }
 }
 

@@ -23,7 +23,7 @@ use crate::recorder::Recorder;
 use crate::router::{CallError, CdpClient, Entry, Limits};
 
 pub use life::Life;
-pub use speech::{OtherSpeech, Speech};
+pub use speech::{OtherSpeech, Speech, Unanswered};
 
 /// How long things may take.
 #[derive(Debug, Clone)]

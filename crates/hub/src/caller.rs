@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bowline_wire::cdp::ErrorBody;
-use bowline_wire::{BrowserMessage, SessionId, TargetId};
+use bowline_wire::{BrowserMessage, SessionId, TargetId, bidi};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -25,6 +25,9 @@ pub enum ExecuteError {
     /// The browser's own words.
     #[error("{message}")]
     Refused { code: i32, message: String },
+    /// The same of a browser that speaks BiDi.
+    #[error("{0}")]
+    RefusedByBidi(bidi::Refusal),
     #[error("the browser's answer could not be read: {0}")]
     Unreadable(#[source] serde_json::Error),
 }

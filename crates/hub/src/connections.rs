@@ -13,14 +13,12 @@ use bowline_wire::TargetId;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use crate::backend::Spec;
-use crate::browser::{Browser, Life, Place};
+use crate::browser::{Browser, Life, Place, Unanswered};
 use crate::recorder::{Recorder, now};
-use crate::router::CallError;
 
 /// How connections are looked after.
 #[derive(Debug, Clone)]
@@ -384,16 +382,11 @@ impl Connections {
 
     async fn probe(&self, connection: &Connection, place: &Place) {
         let id = connection.id.as_str();
-        let params = json!({ "targetId": connection.target });
-        // Connections are to browsers that are reached over CDP.
-        let Ok(router) = place.speech.router() else { return };
-        let probe = router.call::<Value>("Target.getTargetInfo", params, self.care.probe_timeout).await;
-        match probe {
+        match place.speech.describe(&connection.target, self.care.probe_timeout).await {
+            // One that is not there is closing; the recorder will tell.
             Ok(_) => self.probed(id, None),
-            // The tab is closing; the recorder will tell.
-            Err(CallError::Refused { .. }) => self.probed(id, None),
             // The browser is lost, which is noticed otherwise.
-            Err(CallError::Closed) => {}
+            Err(Unanswered::Gone) => {}
             Err(error) => self.probed(id, Some(error.to_string())),
         }
     }

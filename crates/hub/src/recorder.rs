@@ -4,8 +4,10 @@
 //! (`store`), which whoever asks reads, and follows onto the disk (`archive`) a moment later, so that a
 //! hub that was killed loses at most that moment.
 
+mod alarms;
 pub mod archive;
 mod attendant;
+mod bidi;
 mod console;
 mod dialogs;
 mod events;
@@ -26,22 +28,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bowline_wire::cdp::TargetInfo;
 use bowline_wire::origins::{Origins, Sites};
 use bowline_wire::{SessionId, TargetId};
-use bytes::Bytes;
-use serde::Deserialize;
-use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::bidi::{self as bidi_session, BidiError};
+use crate::browser::Speech;
 use crate::router::{CallError, Router};
 
 pub use dialogs::{Dialogs, OpenDialog};
 pub use events::read as read_json;
 pub use network::Caps;
-pub(crate) use preview::{RemoteObject, argument as preview_of};
+pub(crate) use preview::{RemoteObject, argument as preview_of, from_bidi};
 
 use archive::{Archive, ArchiveError, Batch, Count, Counter};
-use attendant::{Ask, Attendant};
+use attendant::Attendant;
 use record::{Body, Seq};
 use store::{Bounds, Changes, Kind, Store, Tab};
 
@@ -107,6 +108,16 @@ pub struct Recorder {
 struct Connections {
     text: Option<String>,
     changed: bool,
+}
+
+/// What may be asked of whoever watches a browser.
+enum Ask {
+    /// The body of a request's answer, of the session that knows it.
+    Body { session: SessionId, request: String, done: oneshot::Sender<Result<Body, BodyError>> },
+    /// To answer a dialog; whether that was taken.
+    Dialog { session: SessionId, accept: bool, text: Option<String>, done: oneshot::Sender<bool> },
+    /// To remember a tab again that was forgotten although it is open.
+    Adopt(TargetInfo),
 }
 
 /// Why there is no body.
@@ -244,28 +255,32 @@ impl Recorder {
         Ok(())
     }
 
+    /// The same of a browser that speaks BiDi.
+    pub async fn attend_bidi(
+        self: &Arc<Self>,
+        browser: &str,
+        session: &bidi_session::Session,
+        is_headed: bool,
+        tasks: &TaskTracker,
+    ) -> Result<(), BidiError> {
+        let (asks, receiver) = mpsc::channel(16);
+        bidi::Attendant::join(self, browser, session, is_headed, receiver, tasks).await?;
+        self.attendants().insert(browser.to_owned(), asks);
+        Ok(())
+    }
+
     /// Waits until what happens in a tab is heard: one that the browser has, or all that are open. A tab
     /// that does not answer is not waited for any longer than the attendant does.
-    pub async fn watches(&self, browser: &str, router: &Router, target: Option<&TargetId>) {
+    pub async fn watches(&self, browser: &str, speech: &Speech, target: Option<&TargetId>) {
         if let Some(target) = target
             && !self.store().find(browser, target).is_some_and(Tab::is_open)
         {
-            #[derive(Deserialize)]
-            #[serde(rename_all = "camelCase")]
-            struct Answer {
-                target_info: TargetInfo,
-            }
-            let params = json!({ "targetId": target });
-            let answer = router.call::<Answer>("Target.getTargetInfo", params, attendant::SETUP).await;
-            let Ok(Answer { target_info: info }) = answer else { return };
+            let Some(info) = speech.describe(target, attendant::SETUP).await.ok().flatten() else { return };
             if !attendant::AT_ROOT.contains(&info.kind.as_str()) {
                 return;
             }
             // It was forgotten with its last connection, or is so new that it is only just coming.
-            let asks = self.attendants().get(browser).cloned();
-            if let Some(asks) = asks {
-                let _ = asks.send(Ask::Adopt(info)).await;
-            }
+            self.ask(browser, Ask::Adopt(info)).await;
         }
         let mut news = self.news();
         let heard = || {
@@ -292,38 +307,28 @@ impl Recorder {
     /// The body of a request's answer, from the browser that still has it.
     pub async fn body(&self, browser: &str, session: &SessionId, request: &str) -> Result<Body, BodyError> {
         let gone = |why: &str| BodyError::Gone(why.to_owned());
-        let params = json!({ "requestId": request });
-        let answer = self.ask(browser, session, "Network.getResponseBody", params);
-        let answer = answer.await.ok_or_else(|| gone("it has ended"))?;
+        let (done, answer) = oneshot::channel();
+        let ask = Ask::Body { session: session.clone(), request: request.to_owned(), done };
+        self.ask(browser, ask).await.ok_or_else(|| gone("it has ended"))?;
         let answer = tokio::time::timeout(BODY, answer).await.map_err(|_| BodyError::TimedOut)?;
-        let answer = answer.map_err(|_| gone("the tab has closed"))?;
-        read_body(&answer, self.settings.body)
+        answer.map_err(|_| gone("the tab has closed"))?
     }
 
     /// Answers a dialog that a tab showed before whoever answers it came. Whether the browser has taken the answer.
     pub async fn answer_dialog(&self, dialog: &OpenDialog, accept: bool, text: Option<&str>) -> bool {
-        let mut params = json!({ "accept": accept });
-        if let Some(text) = text {
-            params["promptText"] = json!(text);
+        let (done, answer) = oneshot::channel();
+        let ask =
+            Ask::Dialog { session: dialog.session.clone(), accept, text: text.map(str::to_owned), done };
+        if self.ask(&dialog.browser, ask).await.is_none() {
+            return false;
         }
-        let asked = self.ask(&dialog.browser, &dialog.session, "Page.handleJavaScriptDialog", params);
-        let Some(answer) = asked.await else { return false };
-        let Ok(Ok(answer)) = tokio::time::timeout(DIALOG, answer).await else { return false };
-        serde_json::from_slice::<Value>(&answer).is_ok_and(|answer| answer.get("error").is_none())
+        matches!(tokio::time::timeout(DIALOG, answer).await, Ok(Ok(true)))
     }
 
-    /// A command on one of the sessions that watch a browser.
-    async fn ask(
-        &self,
-        browser: &str,
-        session: &SessionId,
-        method: &'static str,
-        params: Value,
-    ) -> Option<oneshot::Receiver<Bytes>> {
+    /// Asks whoever watches a browser; `None` if nobody does.
+    async fn ask(&self, browser: &str, ask: Ask) -> Option<()> {
         let asks = self.attendants().get(browser).cloned()?;
-        let (done, answer) = oneshot::channel();
-        asks.send(Ask::Call { session: session.clone(), method, params, done }).await.ok()?;
-        Some(answer)
+        asks.send(ask).await.ok()
     }
 
     /// What the doors have stored of their connections.
@@ -434,24 +439,8 @@ fn batch(store: &Store, changes: Changes) -> Batch {
     }
 }
 
-fn read_body(answer: &Bytes, limit: usize) -> Result<Body, BodyError> {
-    #[derive(Deserialize)]
-    struct Answer {
-        result: Option<Found>,
-        error: Option<Value>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Found {
-        body: String,
-        base64_encoded: bool,
-    }
-    let answer: Answer =
-        serde_json::from_slice(answer).map_err(|error| BodyError::Gone(error.to_string()))?;
-    let Some(Found { body, base64_encoded }) = answer.result else {
-        let message = answer.error.map(|error| error["message"].as_str().unwrap_or("?").to_owned());
-        return Err(BodyError::Gone(message.unwrap_or_default()));
-    };
+/// As much of a body as is given out.
+fn bounded(body: String, base64_encoded: bool, limit: usize) -> Body {
     // Of base64, four characters are three bytes; cut between such groups.
     let size = if base64_encoded {
         let padding = body.bytes().rev().take_while(|byte| *byte == b'=').count();
@@ -461,7 +450,7 @@ fn read_body(answer: &Bytes, limit: usize) -> Result<Body, BodyError> {
     };
     let most = if base64_encoded { limit / 3 * 4 } else { limit };
     let (body, gone) = network::cut(body, most);
-    Ok(Body { body, base64_encoded, size: size as u64, truncated: gone > 0 })
+    Body { body, base64_encoded, size: size as u64, truncated: gone > 0 }
 }
 
 /// Milliseconds since 1970.

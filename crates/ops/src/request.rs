@@ -364,10 +364,9 @@ impl Call {
         })
     }
 
-    /// Whether console and network of a browser are known. The recorder is in no Firefox yet.
+    /// Whether console and network of a browser are known.
     pub(crate) fn is_recorded(&self, browser: &str) -> bool {
-        let place = self.hub().browser(browser).ok().and_then(|browser| browser.snapshot().place());
-        self.hub().recorder().records(browser) && place.is_none_or(|place| place.speech.router().is_ok())
+        self.hub().recorder().records(browser)
     }
 
     /// A file that the agent names. What is not whole begins at its own directory, or at the hub's.

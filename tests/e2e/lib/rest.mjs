@@ -20,6 +20,8 @@ export class RestError extends Error {
 export class Rest {
   /** What was asked and answered with success, as `METHOD /path`. */
   asked = new Set();
+  /** The browser that is meant where none is named. */
+  browser = 'default';
 
   constructor(base, token) {
     this.base = base;
@@ -70,7 +72,7 @@ export class Rest {
     return { status, headers, ...error };
   }
 
-  scope = (tab, browser = 'default') =>
+  scope = (tab, browser = this.browser) =>
     `/browsers/${browser}${tab === undefined ? '' : `/tabs/${encodeURIComponent(tab)}`}`;
 
   tabs = async (query, browser) => (await this.get(`${this.scope(undefined, browser)}/tabs`, query)).tabs;

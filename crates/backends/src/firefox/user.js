@@ -83,3 +83,8 @@ user_pref("browser.ml.enable", false);
 user_pref("browser.translations.enable", false);
 user_pref("browser.backup.enabled", false);
 user_pref("identity.fxaccounts.enabled", false);
+
+// Agents work in tabs that are not in front; their timers go as fast as those of the one that is.
+user_pref("dom.min_background_timeout_value", 4);
+user_pref("dom.min_background_timeout_value_without_budget_throttling", 4);
+user_pref("dom.timeout.enable_budget_timer_throttling", false);

@@ -215,7 +215,7 @@ pub(super) async fn execute(
 ) -> Result<Executed, Failure> {
     let within = patience(request.timeout)?;
     if request.method.is_empty() || !request.method.is_ascii() {
-        let hint = "name a CDP command, such as Page.reload";
+        let hint = "name a CDP command, such as Page.reload, or of a Firefox one of BiDi, such as browsingContext.reload";
         return Err(Failure::bad_request("method: is not the name of a command", hint));
     }
     let params = request.params.as_deref();
@@ -224,7 +224,7 @@ pub(super) async fn execute(
     }
     hub.touch();
     let begun = Instant::now();
-    let result = place.speech.hands()?.execute(target, &request.method, params, within).await?;
+    let result = place.speech.execute(target, &request.method, params, within).await?;
     Ok(Executed { result, execution_time: milliseconds(begun) })
 }
 

@@ -65,7 +65,7 @@ async fn connect_to(
     let place = browser.ready().await?;
     // Whoever reads the history at once must not be too early for what the page had said before.
     let wanted = target.as_deref().map(TargetId::new);
-    hub.recorder().watches(&name, place.speech.router()?, wanted.as_ref()).await;
+    hub.recorder().watches(&name, &place.speech, wanted.as_ref()).await;
     let (target, summary) = {
         let store = hub.recorder().store();
         let mut open = store.tabs().filter(|tab| tab.browser == name && tab.is_open());

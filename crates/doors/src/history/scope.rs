@@ -8,7 +8,6 @@ use bowline_hub::browser::Place;
 use bowline_hub::recorder::store::{Store, Tab, TabKey};
 use bowline_hub::{Browser, Hub};
 use bowline_wire::TargetId;
-use bowline_wire::cdp::TargetInfos;
 use serde_json::json;
 
 use super::model::{Kept, TabStatus};
@@ -145,14 +144,10 @@ pub(crate) async fn refresh(hub: &Hub, browser: &str, word: &str) {
     let Some(place) = hub.browser(browser).ok().and_then(|browser| browser.snapshot().place()) else {
         return;
     };
-    let params = json!({"filter": [{"type": "page"}]});
     // A browser that does not answer has no better titles.
-    let Ok(router) = place.speech.router() else { return };
-    let Ok(found) = router.call::<TargetInfos>("Target.getTargets", params, PATIENCE).await else {
-        return;
-    };
+    let Ok(found) = place.speech.pages(PATIENCE).await else { return };
     let mut store = hub.recorder().store();
-    for info in found.target_infos {
+    for info in found {
         let Some(tab) = store.find(browser, &info.target_id) else { continue };
         if tab.title != info.title || tab.url != info.url {
             let key = tab.key;
@@ -166,13 +161,12 @@ pub(crate) async fn refresh(hub: &Hub, browser: &str, word: &str) {
 
 /// The tabs of a browser that runs but is not recorded, as it lists them itself.
 pub(crate) async fn listed_by(place: &Place, browser: &str) -> Result<Vec<TabStatus>, Failure> {
-    let params = json!({"filter": [{"type": "page"}]});
-    let found = place.speech.router()?.call::<TargetInfos>("Target.getTargets", params, PATIENCE).await;
+    let found = place.speech.pages(PATIENCE).await;
     let found = found.map_err(|error| {
         let hint = "try again; the browser is started anew";
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "gone", &error.to_string(), hint)
     })?;
-    let tabs = found.target_infos.into_iter().enumerate().map(|(at, info)| TabStatus {
+    let tabs = found.into_iter().enumerate().map(|(at, info)| TabStatus {
         index: Some(at + 1),
         id: info.target_id.to_string(),
         browser: browser.to_owned(),

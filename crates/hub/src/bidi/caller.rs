@@ -42,14 +42,22 @@ impl Caller {
         tasks: &TaskTracker,
         listener: Listener,
     ) -> Result<Self, BidiError> {
-        let client = session.connect(false)?;
+        let caller = Self::new(session.connect(false)?, tasks, listener);
+        caller.call("session.new", &json!({"capabilities": {}})).await?;
+        Ok(caller)
+    }
+
+    /// The same for the hub itself, which nobody counts and from whom nothing is hidden.
+    pub(super) fn own(session: &Session, tasks: &TaskTracker, listener: Listener) -> Result<Self, BidiError> {
+        Ok(Self::new(session.connect(true)?, tasks, listener))
+    }
+
+    fn new(client: Client, tasks: &TaskTracker, listener: Listener) -> Self {
         let outbox = client.outbox();
         let shared = Arc::new(Shared { client, inner: Mutex::default(), ended: CancellationToken::new() });
         // It must not keep alive what it waits for: the outbox closes with the session.
         tasks.spawn(listen(outbox, Arc::downgrade(&shared), listener));
-        let caller = Self(shared);
-        caller.call("session.new", &json!({"capabilities": {}})).await?;
-        Ok(caller)
+        Self(shared)
     }
 
     pub fn has_ended(&self) -> bool {

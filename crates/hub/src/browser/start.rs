@@ -48,7 +48,6 @@ pub(super) async fn start(
     cancel: CancellationToken,
 ) -> Result<Running, StartError> {
     let timing = &world.timing;
-    keeps_sites(world, name, world.backend.speaks(spec))?;
     let started = tokio::select! {
         () = cancel.cancelled() => return Err(cancelled()),
         started = world.backend.start(name, spec) => started?,
@@ -84,18 +83,6 @@ pub(super) async fn start(
     Err(error)
 }
 
-/// Pages are kept to their sites by the recorder, which is in no Firefox yet: a list that nobody keeps is worse than none.
-fn keeps_sites(world: &Surroundings, name: &str, protocol: Protocol) -> Result<(), StartError> {
-    if protocol == Protocol::Cdp || world.recorder.origins(name).is_none() {
-        return Ok(());
-    }
-    Err(StartError {
-        code: "sites_not_kept",
-        message: format!("`{name}` is a Firefox, where sites.allow and sites.deny are not kept yet"),
-        hint: format!("use a Chromium-family browser, or empty both lists in [browsers.{name}]"),
-    })
-}
-
 /// Why a browser that was started cannot be used.
 enum Unready {
     Closed,
@@ -112,12 +99,10 @@ async fn greet(
     protocol: Protocol,
 ) -> Result<(Speech, BrowserVersion), Unready> {
     let within = world.timing.launch;
-    // Asked again now that it is known for certain.
-    keeps_sites(world, name, protocol).map_err(|error| Unready::Refused(error.message))?;
     match protocol {
         Protocol::Cdp => {
             let router = Router::start(link, world.limits.clone());
-            let leaving = CloseUnlessReady(Some(router.clone()));
+            let leaving = CloseUnlessReady(Some(Left::Cdp(router.clone())));
             let version: BrowserVersion = router.call("Browser.getVersion", json!({}), within).await?;
             attend(world, name, &router, &version).await;
             leaving.ready();
@@ -126,12 +111,21 @@ async fn greet(
         }
         Protocol::Bidi => {
             let (session, capabilities) = bidi::Session::start(link, world.limits.clone(), within).await?;
-            Ok((Speech::Bidi(session), version_of(&capabilities)))
+            let leaving = CloseUnlessReady(Some(Left::Bidi(session.clone())));
+            attend_bidi(world, name, &session, !capabilities.is_headless).await?;
+            leaving.ready();
+            let hands = bidi::Hands::new(session.clone(), world.tasks.clone());
+            Ok((Speech::Bidi { session, hands }, version_of(&capabilities)))
         }
     }
 }
 
-struct CloseUnlessReady(Option<Router>);
+struct CloseUnlessReady(Option<Left>);
+
+enum Left {
+    Cdp(Router),
+    Bidi(bidi::Session),
+}
 
 impl CloseUnlessReady {
     fn ready(mut self) {
@@ -141,8 +135,11 @@ impl CloseUnlessReady {
 
 impl Drop for CloseUnlessReady {
     fn drop(&mut self) {
-        if let Some(router) = &self.0 {
-            router.close("the browser did not start");
+        let reason = "the browser did not start";
+        match &self.0 {
+            Some(Left::Cdp(router)) => router.close(reason),
+            Some(Left::Bidi(session)) => session.close(reason),
+            None => {}
         }
     }
 }
@@ -179,6 +176,30 @@ async fn attend(world: &Surroundings, name: &str, router: &Router, version: &Bro
         Ok(Err(error)) => tracing::warn!(browser = name, %error, "not recorded"),
         Err(_) => tracing::warn!(browser = name, "not recorded from the beginning: it does not answer"),
     }
+}
+
+/// The same of a browser that speaks BiDi. One that has sites to keep to is none without.
+async fn attend_bidi(
+    world: &Surroundings,
+    name: &str,
+    session: &bidi::Session,
+    is_headed: bool,
+) -> Result<(), Unready> {
+    let recorder = &world.recorder;
+    if !recorder.records(name) {
+        return Ok(());
+    }
+    let attended = timeout(ATTEND, recorder.attend_bidi(name, session, is_headed, &world.tasks)).await;
+    let error = match attended {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "it does not answer".to_owned(),
+    };
+    if recorder.origins(name).is_some() {
+        return Err(Unready::Refused(format!("its sites cannot be kept to: {error}")));
+    }
+    tracing::warn!(browser = name, %error, "not recorded");
+    Ok(())
 }
 
 impl Running {

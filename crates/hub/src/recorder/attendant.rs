@@ -8,7 +8,7 @@
 mod page;
 mod targets;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,15 +19,15 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-use super::Recorder;
+use super::alarms::Alarms;
 use super::events::{self, DialogOpening};
 use super::network::Requests;
 use super::preview::RemoteObject;
-use super::record::{Origin, Seq};
+use super::record::{Body, Origin, Seq};
 use super::store::TabKey;
+use super::{Ask, BodyError, Recorder, bounded};
 use crate::router::{CallError, CdpClient, Router};
 
 /// What of a browser is watched. Parts of its own surface (`browser_ui`, `tab`) are not.
@@ -42,14 +42,6 @@ const SERVICE_WORKER: &str = "service_worker";
 pub(super) const SETUP: Duration = Duration::from_secs(2);
 /// How long objects that a page logged are kept alive on our account.
 const RELEASE: Duration = Duration::from_secs(10);
-
-/// What may be asked of an attendant.
-pub(super) enum Ask {
-    /// A command on one of its sessions, such as the one that knows a body.
-    Call { session: SessionId, method: &'static str, params: Value, done: oneshot::Sender<Bytes> },
-    /// To remember a tab again that was forgotten although it is open.
-    Adopt(TargetInfo),
-}
 
 pub(super) struct Attendant {
     recorder: Arc<Recorder>,
@@ -67,8 +59,8 @@ pub(super) struct Attendant {
     last_id: i32,
     pending: HashMap<i32, Pending>,
     expansions: usize,
-    alarms: BTreeMap<(Instant, u64), Alarm>,
-    last_alarm: u64,
+    alarms: Alarms<Alarm>,
+    last_dialog: u64,
     /// Told when the tabs that there were in the beginning have said what they remember.
     caught_up: Option<oneshot::Sender<()>>,
 }
@@ -100,7 +92,8 @@ enum Pending {
     Running(TargetId, SessionId),
     Info,
     Expansion { tab: TabKey, seq: Seq, argument: usize, object: Box<RemoteObject> },
-    Call(oneshot::Sender<Bytes>),
+    Body(oneshot::Sender<Result<Body, BodyError>>),
+    Answered(oneshot::Sender<bool>),
 }
 
 enum Alarm {
@@ -139,15 +132,15 @@ impl Attendant {
             last_id: 0,
             pending: HashMap::new(),
             expansions: 0,
-            alarms: BTreeMap::new(),
-            last_alarm: 0,
+            alarms: Alarms::default(),
+            last_dialog: 0,
             caught_up: None,
         };
         let (joined, ready) = oneshot::channel();
         let discover = json!({"discover": true, "filter": filter(&AT_ROOT)});
         attendant.post(None, "Target.setDiscoverTargets", discover, None);
         attendant.post(None, "Target.setAutoAttach", auto_attach(&AT_ROOT), Some(Pending::Root(joined)));
-        attendant.alarm(RELEASE, Alarm::Release);
+        attendant.alarms.set(RELEASE, Alarm::Release);
         tasks.spawn(attendant.run(asks));
         ready.await.map_err(|_| CallError::Closed)
     }
@@ -156,7 +149,6 @@ impl Attendant {
         let outbox = self.client.outbox();
         let mut batch = Vec::new();
         let reason = loop {
-            let next = self.alarms.first_key_value().map(|((at, _), _)| *at);
             tokio::select! {
                 taken = outbox.take(&mut batch) => match taken {
                     Ok(()) => {
@@ -170,7 +162,7 @@ impl Attendant {
                     Err(reason) => break reason,
                 },
                 Some(ask) = asks.recv() => self.answer(ask),
-                () = at(next) => self.ring(),
+                () = self.alarms.next() => self.ring(),
             }
         };
         self.end(&reason.text);
@@ -198,8 +190,17 @@ impl Attendant {
 
     fn answer(&mut self, ask: Ask) {
         match ask {
-            Ask::Call { session, method, params, done } => {
-                self.post(Some(&session), method, params, Some(Pending::Call(done)));
+            Ask::Body { session, request, done } => {
+                let params = json!({ "requestId": request });
+                self.post(Some(&session), "Network.getResponseBody", params, Some(Pending::Body(done)));
+            }
+            Ask::Dialog { session, accept, text, done } => {
+                let mut params = json!({ "accept": accept });
+                if let Some(text) = text {
+                    params["promptText"] = json!(text);
+                }
+                let answered = Pending::Answered(done);
+                self.post(Some(&session), "Page.handleJavaScriptDialog", params, Some(answered));
             }
             Ask::Adopt(info) => self.adopt(&info),
         }
@@ -217,17 +218,9 @@ impl Attendant {
         self.client.post(&message.to_string());
     }
 
-    fn alarm(&mut self, after: Duration, alarm: Alarm) {
-        self.last_alarm += 1;
-        self.alarms.insert((Instant::now() + after, self.last_alarm), alarm);
-    }
-
     fn ring(&mut self) {
-        let now = Instant::now();
-        while let Some(entry) = self.alarms.first_entry()
-            && entry.key().0 <= now
-        {
-            match entry.remove() {
+        while let Some(alarm) = self.alarms.take_due() {
+            match alarm {
                 Alarm::Setup(session) => self.ready(&session),
                 Alarm::Guard(session) => {
                     let late = self.guards.iter().find(|(_, guard)| *guard == session);
@@ -238,7 +231,7 @@ impl Attendant {
                 Alarm::Dialog(session, number) => self.dismiss(&session, number),
                 Alarm::Release => {
                     self.release_objects();
-                    self.alarm(RELEASE, Alarm::Release);
+                    self.alarms.set(RELEASE, Alarm::Release);
                 }
             }
         }
@@ -285,7 +278,11 @@ impl Attendant {
                 self.caught_up = Some(joined);
                 self.tell_caught_up();
             }
-            Some(Pending::Call(done)) => drop(done.send(message.clone())),
+            Some(Pending::Body(done)) => drop(done.send(read_body(message, self.recorder.settings.body))),
+            Some(Pending::Answered(done)) => {
+                let answer = serde_json::from_slice::<Value>(message);
+                let _ = done.send(answer.is_ok_and(|answer| answer.get("error").is_none()));
+            }
             Some(Pending::Setup(session)) => self.ready(&session),
             Some(Pending::Running(target, session)) => self.router.settle(target, session),
             Some(Pending::Info) => {
@@ -329,9 +326,23 @@ fn params_of(event: &str) -> Option<&str> {
     serde_json::from_str::<Event<'_>>(event).ok().map(|event| event.params.get())
 }
 
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
-        None => std::future::pending().await,
+fn read_body(answer: &Bytes, limit: usize) -> Result<Body, BodyError> {
+    #[derive(Deserialize)]
+    struct Answer {
+        result: Option<Found>,
+        error: Option<Value>,
     }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Found {
+        body: String,
+        base64_encoded: bool,
+    }
+    let answer: Answer =
+        serde_json::from_slice(answer).map_err(|error| BodyError::Gone(error.to_string()))?;
+    let Some(Found { body, base64_encoded }) = answer.result else {
+        let message = answer.error.map(|error| error["message"].as_str().unwrap_or("?").to_owned());
+        return Err(BodyError::Gone(message.unwrap_or_default()));
+    };
+    Ok(bounded(body, base64_encoded, limit))
 }

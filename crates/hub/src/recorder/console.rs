@@ -1,7 +1,8 @@
 //! From the browser's console events to records.
 
-use super::events::{ConsoleApiCalled, EntryAdded, ExceptionThrown, StackTrace};
+use super::events::{ConsoleApiCalled, DialogOpening, EntryAdded, ExceptionThrown, StackTrace};
 use super::network::cut;
+use super::now;
 use super::preview::{self, RemoteObject};
 use super::record::{ConsoleRecord, Level, Location, Origin, Source};
 
@@ -125,6 +126,14 @@ pub(super) fn entry_added(place: &Place<'_>, event: &EntryAdded) -> ConsoleRecor
             column_number: 0,
         })
     });
+    record
+}
+
+/// A dialog that nobody has answered, and that was therefore dismissed.
+pub(super) fn dismissed(place: &Place<'_>, dialog: DialogOpening, seconds: f64) -> ConsoleRecord {
+    let text = format!("{} dismissed after {seconds}s without an answer: {}", dialog.kind, dialog.message);
+    let mut record = place.record(now(), Level::Warn, Source::Dialog, text);
+    record.api = Some(dialog.kind);
     record
 }
 

@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use super::record::Argument;
 
+pub(crate) use bidi::{error, from_bidi};
+
+mod bidi;
 mod format;
 mod items;
 mod words;

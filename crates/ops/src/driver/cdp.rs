@@ -85,6 +85,7 @@ fn read<T: DeserializeOwned>(
         ExecuteError::Gone => DriverError::Gone,
         ExecuteError::TimedOut { after, .. } => DriverError::TimedOut(after),
         ExecuteError::Refused { message, .. } => refused(message),
+        ExecuteError::RefusedByBidi(refusal) => DriverError::Refused(refusal.to_string()),
         ExecuteError::Unreadable(error) => DriverError::Refused(error.to_string()),
     })?;
     serde_json::from_str(answer.get()).map_err(|error| DriverError::Refused(error.to_string()))

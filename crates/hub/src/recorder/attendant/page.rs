@@ -267,10 +267,11 @@ impl Attendant {
     pub(super) fn opened(&mut self, session: &SessionId, event: DialogOpening) {
         self.tell_dialog(session, Some(&event));
         let Some(timeout) = self.dialog_timeout else { return };
-        let number = self.last_alarm + 1;
+        self.last_dialog += 1;
+        let number = self.last_dialog;
         if let Some(watched) = self.sessions.get_mut(session) {
             watched.dialog = Some((number, event));
-            self.alarm(timeout, Alarm::Dialog(session.clone(), number));
+            self.alarms.set(timeout, Alarm::Dialog(session.clone(), number));
         }
     }
 
@@ -305,19 +306,13 @@ impl Attendant {
     /// Nobody has answered a dialog for long enough; the page would hang for ever.
     pub(super) fn dismiss(&mut self, session: &SessionId, number: u64) {
         if let Some(rest) = self.care_for(session, number) {
-            return self.alarm(rest, Alarm::Dialog(session.clone(), number));
+            return self.alarms.set(rest, Alarm::Dialog(session.clone(), number));
         }
         let Some(watched) = self.sessions.get_mut(session) else { return };
         let Some((_, dialog)) = watched.dialog.take_if(|(open, _)| *open == number) else { return };
         let seconds = self.dialog_timeout.unwrap_or_default().as_secs_f64();
         self.post(Some(session), "Page.handleJavaScriptDialog", json!({"accept": false}), None);
-        let text =
-            format!("{} dismissed after {seconds}s without an answer: {}", dialog.kind, dialog.message);
         tracing::info!(browser = self.browser, kind = dialog.kind, "a dialog was dismissed");
-        self.add(session, 0, |place| {
-            let mut record = place.record(now(), Level::Warn, Source::Dialog, text);
-            record.api = Some(dialog.kind);
-            record
-        });
+        self.add(session, 0, |place| console::dismissed(place, dialog, seconds));
     }
 }

@@ -99,7 +99,7 @@ impl Attendant {
         }
         // The last: its answer means that all of them are in force.
         self.post(Some(&session), "Network.enable", network, Some(Pending::Setup(session.clone())));
-        self.alarm(SETUP, Alarm::Setup(session));
+        self.alarms.set(SETUP, Alarm::Setup(session));
     }
 
     /// A target tells everything from now on; let it run, and tell those who wait for it.
@@ -141,7 +141,7 @@ impl Attendant {
         if is_ready {
             self.release_guards(|guarded| *guarded == target);
         } else {
-            self.alarm(SETUP, Alarm::Guard(session));
+            self.alarms.set(SETUP, Alarm::Guard(session));
         }
     }
 
