@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import puppeteer from 'puppeteer-core';
 import { Bidi } from './lib/bidi.mjs';
 import { Cdp } from './lib/cdp.mjs';
 import { findFirefox, hubOnly } from './lib/env.mjs';
@@ -99,68 +98,6 @@ test('a browser of the configuration is launched by its first client, on its own
     assert.equal(await byPath.evaluate('6 * 7', tab), 42);
     await Promise.all([byPort.close(), byPath.close()]);
   }));
-
-test('two raw clients: their own ids, events and subscriptions', slow, async () => {
-  const site = await Site.start();
-  try {
-    await withFirefox(async ({ hub }) => {
-      const [one, two] = await Promise.all([Bidi.session(session(hub)), Bidi.session(session(hub))]);
-      const [first, second] = [await one.tab(site.url('/one')), await two.tab(site.url('/two'))];
-      await one.send('session.subscribe', { events: ['log.entryAdded'] });
-      // The same id of both clients, at the same time.
-      assert.deepEqual(await Promise.all([one.evaluate('"one"', first), two.evaluate('"two"', second)]), ['one', 'two']);
-      await two.evaluate('console.log("heard by one")', second);
-      await one.event('log.entryAdded', ({ text }) => text === 'heard by one');
-      await two.evaluate('1', second);
-      assert.deepEqual(two.events.filter(({ method }) => method.startsWith('log.')), [], 'two has not subscribed');
-
-      await two.send('session.subscribe', { events: ['log.entryAdded'], contexts: [second] });
-      await one.send('session.unsubscribe', { events: ['log.entryAdded'] });
-      const before = one.events.length;
-      await one.evaluate('console.log("in the first")', first);
-      await two.evaluate('console.log("in the second")', second);
-      await two.event('log.entryAdded', ({ text }) => text === 'in the second');
-      await one.evaluate('1', first);
-      assert.equal(one.events.length, before, 'one has unsubscribed');
-      assert.equal(two.events.some(({ params }) => params.text === 'in the first'), false, 'another tab');
-
-      await one.send('session.end');
-      await within(2_000, 'one closed', one.closed);
-      assert.equal(await two.evaluate('document.title', second), 'two', 'the other goes on');
-      await assert.rejects(two.send('no.such', {}), /unknown command/);
-      await two.close();
-    });
-  } finally {
-    await site.stop();
-  }
-});
-
-test('two Puppeteers at once: pages, values and pictures', slow, async () => {
-  const site = await Site.start();
-  try {
-    await withFirefox(async ({ home, hub }) => {
-      const connect = () => puppeteer.connect({ browserWSEndpoint: session(hub), protocol: 'webDriverBiDi' });
-      const browsers = await Promise.all([connect(), connect()]);
-      await Promise.all(browsers.map(async (browser, i) => {
-        const page = await browser.newPage();
-        await page.goto(site.url(`/puppeteer-${i}`));
-        assert.equal(await page.evaluate((n) => n * 21, i + 1), (i + 1) * 21);
-        assert.match(page.url(), new RegExp(`puppeteer-${i}$`));
-        const picture = await page.screenshot();
-        assert.equal(Buffer.from(picture).subarray(1, 4).toString(), 'PNG');
-        await page.close();
-      }));
-      assert.match(await browsers[0].version(), /firefox/i);
-      await browsers[0].disconnect();
-      const page = await browsers[1].newPage();
-      assert.equal(await page.evaluate(() => 1 + 1), 2, 'the other goes on');
-      await browsers[1].disconnect();
-      assert.equal(home.browsers().length, 1);
-    });
-  } finally {
-    await site.stop();
-  }
-});
 
 test('clients of CDP are told where to go', slow, () => withFirefox(async ({ hub }) => {
   for (const path of ['/json/version', '/json/list', '/json/protocol']) {

@@ -7,6 +7,7 @@ mod caller;
 mod contexts;
 mod hands;
 mod holds;
+mod owned;
 mod subscriptions;
 mod table;
 

@@ -1,3 +1,4 @@
+use super::told::CONTEXT_CREATED;
 use super::*;
 
 /// Two clients with their sessions, and what the browser was told.
@@ -192,6 +193,19 @@ fn intercepted_requests_wait_for_their_owners_alone() {
     let sent = to_browser(&stage.table.leave(one));
     let free = sent.iter().find(|sent| sent["method"] == "network.continueRequest").unwrap();
     assert_eq!(free["params"], json!({"request": "r1"}), "what it held goes on without it");
+}
+
+#[test]
+fn who_has_not_subscribed_holds_nothing() {
+    let mut stage = Stage::new();
+    let one = stage.one;
+    let everywhere = json!({"phases": ["beforeRequestSent"]});
+    stage.ask(one, "network.addIntercept", everywhere, json!({"intercept": "i1"}));
+    stage.subscribe(one, json!({"events": ["network"], "contexts": ["other"]}), "s1");
+    let held = json!({"context": "tab", "isBlocked": true, "intercepts": ["i1"], "request": {"request": "r1", "url": "u"}});
+    let out = stage.event("network.beforeRequestSent", held);
+    assert_eq!(heard(&out, one).len(), 0);
+    assert_eq!(to_browser(&out)[0]["method"], "network.continueRequest");
 }
 
 #[test]
