@@ -4,6 +4,7 @@
 mod bench;
 mod browser;
 mod install;
+mod lint;
 mod node;
 mod python;
 mod run;

@@ -9,6 +9,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 
 use crate::install::Permission;
+use crate::lint::Linted;
 use crate::node::Node;
 use crate::{browser, python, screen, steps};
 
@@ -74,21 +75,40 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if wanted(Part::Fmt) {
         steps::step("fmt", steps::cargo().args(["fmt", "--all", "--check"]))?;
     }
-    if wanted(Part::Clippy) {
+    let builds = wanted(Part::Unit) || wanted(Part::E2e);
+    let mut linted = None;
+    if wanted(Part::Clippy) && builds {
+        // One pass for both.
+        linted = Some(Linted::find()?);
+    } else if wanted(Part::Clippy) {
         let mut clippy = steps::cargo();
         clippy.arg("clippy").args(WORKSPACE).args(["--all-targets", "--", "-D", "warnings"]);
         steps::step("clippy", &mut clippy)?;
     }
-    if wanted(Part::Unit) || wanted(Part::E2e) {
+    if builds {
         let mut build = steps::cargo();
-        build.arg("build").args(WORKSPACE).args(["--bin", "bowline"]);
-        if wanted(Part::Unit) {
-            build.arg("--tests");
+        build.arg("build").args(WORKSPACE);
+        match &linted {
+            Some(linted) => {
+                build.arg("--all-targets");
+                linted.apply(&mut build);
+                steps::step("clippy and build", &mut build)?;
+            }
+            None => {
+                build.args(["--bin", "bowline"]);
+                if wanted(Part::Unit) {
+                    build.arg("--tests");
+                }
+                steps::step("build", &mut build)?;
+            }
         }
-        steps::step("build", &mut build)?;
     }
     if wanted(Part::Unit) {
-        steps::step("unit", &mut unit_tests())?;
+        let mut unit = unit_tests();
+        if let Some(linted) = &linted {
+            linted.apply(&mut unit);
+        }
+        steps::step("unit", &mut unit)?;
     }
     if let (Some(node), Some(directory)) = (&node, extension) {
         steps::step("extension", node.command("npm").arg("test").current_dir(directory))?;
