@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { chromium } from 'playwright-core';
 import { test } from './lib/test.mjs';
 import { Agent } from './lib/agent.mjs';
-import { hubOnly } from './lib/env.mjs';
+import { Bidi } from './lib/bidi.mjs';
+import { FIREFOX, hubOnly } from './lib/env.mjs';
 import { fixture } from './lib/fixture.mjs';
 import { html } from './lib/site.mjs';
 import { until } from './lib/until.mjs';
@@ -72,16 +73,27 @@ test('forms, texts and points are found in frames, too', async () => {
   assert.match((await agent.refused('inspect', { what: 'at' })).message, /query\.x/);
 });
 
-test('an agent does not take a blank tab that another client works with', hubOnly, async () => {
+/** Another client with a blank tab: what is in it, and the client's end. */
+async function otherClient() {
+  if (FIREFOX) {
+    const bidi = await Bidi.session(`${at.target.endpoint.replace('http:', 'ws:')}/b/firefox/session`);
+    const tab = await bidi.tab();
+    return { url: () => bidi.evaluate('location.href', tab), close: () => bidi.close() };
+  }
   const browser = await chromium.connectOverCDP(at.target.endpoint);
+  const page = await browser.contexts()[0].newPage();
+  return { url: async () => page.url(), close: () => browser.close() };
+}
+
+test('an agent does not take a blank tab that another client works with', hubOnly, async () => {
+  const other = await otherClient();
   try {
-    const page = await browser.contexts()[0].newPage();
     const newcomer = agent.as('newcomer');
     await newcomer.open(at.site.url('/three'));
-    assert.equal(page.url(), 'about:blank');
+    assert.equal(await other.url(), 'about:blank');
     assert.equal((await newcomer.op('get', { what: 'title' })).value, 'three');
   } finally {
-    await browser.close();
+    await other.close();
   }
 });
 

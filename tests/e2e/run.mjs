@@ -1,5 +1,6 @@
-// Runs the suite: light files two at once, heavy ones alone, and nothing left behind. The tests of clients, ops and
-// actions run twice: with a browser that the hub has launched, and with a person's own.
+// Runs the suite: light files two at once, heavy ones alone, and nothing left behind. The tests of ops and actions run
+// with every kind of browser: a Chromium and a Firefox that the hub has launched, and a person's own. Those of clients
+// run with Chromium, launched and a person's own.
 // `node run.mjs [--direct] [NAME...]`: NAME chooses files that contain it.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -11,9 +12,10 @@ import { endAllOf } from './lib/processes.mjs';
 /** Files that measure time or fill the machine: nothing may run beside them. */
 const ALONE = ['load.test.mjs', 'lifecycle-faults.test.mjs', 'firefox-launch.test.mjs', 'own-many.test.mjs'];
 
-/** Files that are run with a person's own browser too. */
-const FOR_BOTH = ['actions.test.mjs', 'ops-cancel.test.mjs', 'ops-hard.test.mjs', 'ops-page.test.mjs', 'ops-sites.test.mjs'];
-const isForBoth = (file) => file.startsWith('clients-') || FOR_BOTH.includes(file);
+/** Files that are run with every kind of browser. */
+const FOR_ALL = ['actions.test.mjs', 'ops-cancel.test.mjs', 'ops-hard.test.mjs', 'ops-page.test.mjs'];
+const isForFirefox = (file) => FOR_ALL.includes(file);
+const isForOwn = (file) => FOR_ALL.includes(file) || file.startsWith('clients-') || file === 'ops-sites.test.mjs';
 
 const args = process.argv.slice(2);
 const direct = args.includes('--direct');
@@ -40,7 +42,10 @@ const started = performance.now();
 let failed = 0;
 try {
   failed |= await run(files.filter((file) => !ALONE.includes(file)), 2);
-  if (!direct) failed |= await run(files.filter(isForBoth), 2, { E2E_TARGET: 'own' });
+  if (!direct) {
+    failed |= await run(files.filter(isForOwn), 2, { E2E_TARGET: 'own' });
+    failed |= await run(files.filter(isForFirefox), 2, { E2E_TARGET: 'firefox' });
+  }
   failed |= await run(files.filter((file) => ALONE.includes(file)), 1);
 } finally {
   await endAllOf(root);

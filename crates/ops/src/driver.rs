@@ -6,6 +6,8 @@ pub(crate) mod bidi;
 pub(crate) mod cdp;
 mod connection;
 pub(crate) mod keys;
+mod opened;
+mod tree;
 
 use std::time::Duration;
 
@@ -109,6 +111,9 @@ pub(crate) enum DriverError {
     /// The script did not end in time, and was ended.
     #[error("the script was stopped")]
     Stopped,
+    /// The script did not end in time, and why it was not ended.
+    #[error("the script did not end in time: {0}")]
+    NotStopped(&'static str),
     #[error("the page did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
 }
@@ -232,6 +237,29 @@ pub(crate) struct Line {
     pub(crate) up: f64,
 }
 
+/// A point where the mouse goes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Spot {
+    /// In the page's view.
+    pub(crate) view: (f64, f64),
+    /// The frame that it is in, if not the page itself.
+    pub(crate) frame: Option<FrameId>,
+    /// In that frame's view.
+    pub(crate) inner: (f64, f64),
+}
+
+impl Spot {
+    /// A point of the page itself.
+    pub(crate) fn in_view(x: f64, y: f64) -> Self {
+        Self { view: (x, y), frame: None, inner: (x, y) }
+    }
+
+    /// Where the same frame begins.
+    pub(crate) fn corner(&self) -> Self {
+        Self { view: (0.0, 0.0), frame: self.frame.clone(), inner: (0.0, 0.0) }
+    }
+}
+
 /// One page.
 pub(crate) trait Driver: Send + Sync {
     fn state(&self) -> PageState;
@@ -258,9 +286,12 @@ pub(crate) trait Driver: Send + Sync {
     fn reload(&self, without_cache: bool) -> Answer<'_, Going>;
     fn travel(&self, steps: i64) -> Answer<'_, Going>;
     fn stop_loading(&self) -> Answer<'_, ()>;
-    fn mouse(&self, x: f64, y: f64, act: Mouse, held: Modifiers) -> Answer<'_, ()>;
+    /// Whether the mouse goes to a frame, and not to the page's view: a point must then be told with its frame.
+    fn aims_at_frames(&self) -> bool;
+    fn mouse<'a>(&'a self, at: &'a Spot, act: Mouse, held: Modifiers) -> Answer<'a, ()>;
     /// Presses the button at one point and lets go of it at the other; what is draggable is dropped there.
-    fn drag(&self, from: (f64, f64), to: (f64, f64)) -> Answer<'_, ()>;
+    fn drag<'a>(&'a self, from: &'a Spot, to: &'a Spot) -> Answer<'a, ()>;
+    /// Keys go to what has the focus, in whichever frame.
     fn key<'a>(&'a self, key: &'a keys::Key, is_down: bool, held: Modifiers) -> Answer<'a, ()>;
     fn insert_text<'a>(&'a self, text: &'a str) -> Answer<'a, ()>;
     /// The visible part of the document, and its size.

@@ -9,6 +9,7 @@ mod schema;
 
 mod actions;
 mod agent;
+pub mod differences;
 mod driver;
 mod error;
 mod execute;

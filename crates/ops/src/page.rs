@@ -20,7 +20,7 @@ use crate::driver::{Driver, DriverError, Frame, FrameId, Rect};
 use crate::error::{Code, OpError};
 use crate::undo::Undo;
 
-pub(crate) use acting::{Aim, Click};
+pub(crate) use acting::Click;
 pub(crate) use element::{Element, Located, written};
 pub(crate) use frames::name_refs;
 pub(crate) use observe::Observed;
@@ -47,6 +47,7 @@ const PARTS: &[&str] = &[
     include_str!("page/ready.js"),
     include_str!("page/frame.js"),
     include_str!("page/arm.js"),
+    include_str!("page/drag.js"),
     include_str!("page/fill.js"),
     include_str!("page/select.js"),
     include_str!("page/scroll.js"),
@@ -268,6 +269,9 @@ impl From<DriverError> for OpError {
             DriverError::Stopped => {
                 let message = "the script did not end in time, and was stopped";
                 Self::new(Code::Timeout, message, "give a longer `timeout`, or let it do less at once")
+            }
+            DriverError::NotStopped(_) => {
+                Self::new(Code::Timeout, message, "give a longer `timeout`, or close the tab if it hangs")
             }
             DriverError::Gone => Self::new(Code::Gone, message, "try again; it is started anew"),
             DriverError::TimedOut(_) => {

@@ -1,7 +1,10 @@
-//! From a door's request to an op that runs: who asks, which tab is meant, how long it may take.
+//! From a door's request to an op that runs: who asks, in which browser, how long it may take.
+
+mod files;
+mod tabs;
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,12 +16,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{Agent, AgentName, Presence, Stay};
-use crate::driver::{Connection, Dialog, Page};
 use crate::error::{Code, OpError};
 use crate::lease::{Hold, Leases};
 use crate::output::Output;
 use crate::registry::{self, Access};
-use crate::tab::{self, Tab, TabNumbers};
+use crate::tab::TabNumbers;
+
+pub(crate) use files::real_path;
 
 /// How ops behave unless a request says otherwise.
 #[derive(Clone)]
@@ -237,33 +241,6 @@ pub(crate) fn cut(text: &mut String, max: usize) {
     text.push_str(&format!("\n[cut: {max} of {total} characters; ask for more with max_chars]"));
 }
 
-/// Where a path really leads, however much of it is there already: a link must not lead out of where an agent may be.
-pub(crate) fn real_path(path: &Path) -> PathBuf {
-    for there in path.ancestors() {
-        if let Ok(real) = there.canonicalize() {
-            return path.strip_prefix(there).map_or(real.clone(), |rest| {
-                if rest.as_os_str().is_empty() { real } else { real.join(rest) }
-            });
-        }
-    }
-    path.to_owned()
-}
-
-/// `a/b/../c` as `a/c`: what is left out of a path must not lead out of it.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut whole = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                whole.pop();
-            }
-            Component::CurDir => {}
-            part => whole.push(part),
-        }
-    }
-    whole
-}
-
 /// A request under way.
 pub(crate) struct Call {
     pub(crate) ops: Ops,
@@ -369,25 +346,6 @@ impl Call {
         self.hub().recorder().records(browser)
     }
 
-    /// A file that the agent names. What is not whole begins at its own directory, or at the hub's.
-    pub(crate) fn path(&self, field: &str, text: &str) -> Result<PathBuf, OpError> {
-        let files = &self.settings().files;
-        let path = match Path::new(text) {
-            path if path.is_absolute() => path.to_owned(),
-            path => self.agent.base().unwrap_or_else(|| files.clone()).join(path),
-        };
-        let path = real_path(&without_dots(&path));
-        let is_within = path.starts_with(real_path(files)) || self.agent.may_name(&path);
-        if text.trim().is_empty() || !is_within {
-            let message =
-                format!("`{field}`: {} is outside of the directories that you may use", path.display());
-            let hint =
-                format!("name a file below {}", self.agent.base().unwrap_or_else(|| files.clone()).display());
-            return Err(OpError::new(Code::Refused, message, hint));
-        }
-        Ok(path)
-    }
-
     /// Whether an address may be gone to; otherwise who forbids it.
     pub(crate) fn permit(&self, url: &str) -> Result<(), OpError> {
         let browser = self.browser()?;
@@ -406,123 +364,11 @@ impl Call {
             }
         }
     }
-
-    /// The agent's own connection to the browser, which is started if it does not run.
-    pub(crate) async fn connection(&self) -> Result<(Arc<Browser>, Arc<Connection>), OpError> {
-        let browser = self.browser()?;
-        if let Some(connection) = self.agent.connection(browser.name()) {
-            return Ok((browser, connection));
-        }
-        if browser.snapshot().place().is_none() {
-            self.tell(&format!("starting browser {}", browser.name()));
-        }
-        let asked = Instant::now();
-        let connection = Connection::open(&browser, &self.agent).await?;
-        let connection = self.agent.keep(browser.name(), connection);
-        self.time().reaching += asked.elapsed();
-        Ok((browser, connection))
-    }
-
-    /// The tab that is meant, for looking at it.
-    pub(crate) async fn tab(&self) -> Result<Tab, OpError> {
-        let (browser, connection) = self.connection().await?;
-        tab::choose(self, &browser, connection, self.tab_word.as_deref()).await
-    }
-
-    /// Whether nobody has named a tab.
-    pub(crate) fn may_choose_tab(&self) -> bool {
-        self.tab_word.is_none()
-    }
-
-    /// The tab to go somewhere in: the one that is meant, or a new one of the agent's own.
-    pub(crate) async fn tab_to_go(&self, is_new: bool) -> Result<Tab, OpError> {
-        let (browser, connection) = self.connection().await?;
-        let name = browser.name().to_owned();
-        if !is_new && self.tab_word.is_some() {
-            return self.tab().await;
-        }
-        if !is_new && let Some(current) = self.agent.current(&name) {
-            let tabs = connection.tabs().await?;
-            if tabs.iter().any(|tab| tab.target == current) {
-                return Ok(Tab { browser: name, target: current, connection });
-            }
-        }
-        // A browser begins with a blank tab, which will do unless somebody else has it. One of several may be somebody's
-        // who is about to use it.
-        let tabs = connection.tabs().await?;
-        let blank = match tabs.as_slice() {
-            [only] if !is_new && only.url == "about:blank" && !connection.driver.shares(&only.target) => {
-                self.lease(&name, &only.target).ok().map(|()| only.target.clone())
-            }
-            _ => None,
-        };
-        let target = match blank {
-            Some(target) => target,
-            None => loop {
-                let target = connection.driver.create("about:blank").await?;
-                // Another agent that looked for a blank tab just now may have taken it.
-                if self.lease(&name, &target).is_ok() {
-                    break target;
-                }
-            },
-        };
-        self.agent.set_current(&name, Some(target.clone()));
-        Ok(Tab { browser: name, target, connection })
-    }
-
-    /// The page of the tab that is meant; leased to the agent if the op acts.
-    pub(crate) async fn page(&self) -> Result<Arc<Page>, OpError> {
-        let tab = self.tab().await?;
-        self.page_of(&tab).await
-    }
-
-    pub(crate) async fn page_of(&self, tab: &Tab) -> Result<Arc<Page>, OpError> {
-        if self.access != Access::Read {
-            self.lease(&tab.browser, &tab.target)?;
-        }
-        let dialog = self.hub().recorder().dialogs().of(&tab.browser, &tab.target);
-        let missed = dialog.map(|dialog| Dialog {
-            kind: dialog.kind,
-            message: dialog.message,
-            default_prompt: dialog.default_prompt,
-        });
-        tab.connection.page(&tab.target, missed).await
-    }
-
-    /// Takes a tab for the agent, or says whose it is.
-    pub(crate) fn lease(&self, browser: &str, target: &TargetId) -> Result<(), OpError> {
-        let hold = self.leases().take(browser, target, &self.agent).map_err(|owner| {
-            let tab = self.numbers().of(browser, target);
-            let message = format!("{tab} is used by another agent, `{owner}`");
-            let hint = format!(
-                "work in a tab of your own (tabs, action `new`), or take it over (tabs, action `take`, tab `{tab}`)"
-            );
-            OpError::new(Code::TabLocked, message, hint).with("owner", Value::String(owner.to_string()))
-        })?;
-        self.holds.lock().unwrap_or_else(PoisonError::into_inner).push(hold);
-        // Its dialogs are the agent's to answer, as long as the tab is its own.
-        self.hub().recorder().dialogs().care_for(browser, target, self.settings().lease_idle);
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Stay;
-
-    #[test]
-    fn paths_do_not_lead_out() {
-        assert_eq!(without_dots(Path::new("/a/b/../../../etc/./x")), PathBuf::from("/etc/x"));
-        let agent = Agent::new(AgentName::new("a"), Stay::Connected);
-        assert!(agent.may_name(Path::new("/etc/passwd")), "nobody has confined it");
-        agent.confine(vec![PathBuf::from("/srv/here")]);
-        assert!(
-            agent.may_name(Path::new("/srv/here/a.png"))
-                && !agent.may_name(Path::new("/srv/hereafter/a.png"))
-        );
-        assert!(!agent.may_name(&without_dots(Path::new("/srv/here/../secret"))));
-    }
 
     #[test]
     fn long_texts_are_cut_between_characters() {

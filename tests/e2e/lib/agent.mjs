@@ -9,7 +9,7 @@ export class Agent {
   /** An agent of a target of the fixture: a hub's browser, or a person's own. */
   static async of(target, session = 'test') {
     const hub = target.hub ?? target;
-    return new Agent(await Rest.of(hub), session, target.hub ? target.name : 'default');
+    return new Agent(await Rest.of(hub), session, target.name ?? 'default');
   }
 
   as = (session) => new Agent(this.rest, session, this.browser);

@@ -1,15 +1,19 @@
 // Browser actions through the debug routes, as curl would ask them.
+import { FIREFOX } from './env.mjs';
 import { http } from './http.mjs';
 import { Rest } from './rest.mjs';
 
 export class Command {
+  /** What the browser is. */
+  kind = FIREFOX ? 'firefox' : 'chromium';
+
   constructor(rest, browser, session = 'test') {
     Object.assign(this, { rest, browser, session });
   }
 
   /** For a target of the fixture: a hub's browser, or a person's own. */
   static async of(target) {
-    return new Command(await Rest.of(target.hub ?? target), target.hub ? target.name : 'default');
+    return new Command(await Rest.of(target.hub ?? target), target.name ?? 'default');
   }
 
   as = (session) => new Command(this.rest, this.browser, session);

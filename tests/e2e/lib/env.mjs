@@ -12,6 +12,9 @@ export const DIRECT = process.env.E2E_TARGET === 'direct';
 /** With E2E_TARGET=own they talk to a person's own browser, through the extension in it. */
 export const OWN = process.env.E2E_TARGET === 'own';
 
+/** With E2E_TARGET=firefox the tests of ops and actions talk to a Firefox that the hub has launched. */
+export const FIREFOX = process.env.E2E_TARGET === 'firefox';
+
 /** For tests of what only a hub does: `test(name, hubOnly, fn)`. */
 export const hubOnly = { skip: DIRECT ? 'needs a hub' : false };
 

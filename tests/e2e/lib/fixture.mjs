@@ -1,19 +1,21 @@
 // What most test files begin with: one site and one target, ended when the file ends.
 import { after, before } from 'node:test';
-import { OWN } from './env.mjs';
-import { startTarget } from './hub.mjs';
+import { FIREFOX, OWN } from './env.mjs';
+import { startFirefox, startTarget } from './hub.mjs';
 import { Own } from './own.mjs';
 import { Site } from './site.mjs';
 
+const start = (options) => (OWN ? Own.start(options) : FIREFOX ? startFirefox(options) : startTarget(options));
+
 /**
- * Gives {site, target}, filled before the file's first test. `open(at)` and `close(at)` add the
+ * Gives {site, target}, filled before the file's first test. `target` may be what starts one. `open(at)` and `close(at)` add the
  * file's own things: one hook each, because hooks at the top of a file do not wait for each other.
  */
 export function fixture({ target = true, env, pages, open, close } = {}) {
   const at = {};
   before(async () => {
     at.site = await Site.start(pages);
-    if (target) at.target = await (OWN ? Own.start({ env }) : startTarget({ env }));
+    if (target) at.target = await (target === true ? start : target)({ env });
     await open?.(at);
   });
   after(async () => {

@@ -9,6 +9,7 @@ import { BOWLINE, CHROMIUM, DIRECT, QUIET_FLAGS } from './env.mjs';
 import { Chromium } from './chromium.mjs';
 import { browsersOf, endAllOf, processesOf, signal } from './processes.mjs';
 import { browserWs } from './http.mjs';
+import { Rest } from './rest.mjs';
 import { within } from './until.mjs';
 
 export class Home {
@@ -162,12 +163,21 @@ function parse(stdout, stderr) {
 }
 
 /** What the client tests run against: a hub in a fresh home, or a plain Chromium. */
-export async function startTarget({ env } = {}) {
-  if (DIRECT) return Chromium.start();
+export const startTarget = ({ env } = {}) => (DIRECT ? Chromium.start() : serveIn(env, async (hub) => {
+  hub.ws = await browserWs(hub.endpoint);
+}));
+
+/** A hub whose browser is a Firefox that it has launched. Chromium's flags are not for it. */
+export const startFirefox = ({ env } = {}) => serveIn({ BOWLINE_ARGS: '', ...env }, async (hub) => {
+  hub.name = 'firefox';
+  await (await Rest.of(hub)).post('/browsers/firefox/launch', {});
+});
+
+async function serveIn(env, begin) {
   const home = await Home.make(env);
   try {
     const hub = await home.serve();
-    hub.ws = await browserWs(hub.endpoint);
+    await begin(hub);
     return hub;
   } catch (error) {
     await home.cleanup();

@@ -1,5 +1,6 @@
 //! `bowline ops`: what verbs, REST and agents can ask for, from the table itself. Needs no hub.
 
+use bowline_ops::differences::{self, DIFFERENCES, Difference, Engine};
 use bowline_ops::{Access, Entry, Field, OPS, Set};
 use serde_json::{Value, json};
 
@@ -34,17 +35,33 @@ pub(super) fn run(context: &Context<'_>, args: &OpsArgs) -> Result<(), Failure> 
         });
         let fields: Vec<Vec<String>> = fields.collect();
         let head = format!("{} ({}): {}", op.name, op.tool, op.about);
-        if fields.is_empty() {
-            head
-        } else {
-            format!("{head}\n\n{}", table(&["FIELD", "TYPE", "IS"], fields))
-        }
+        let fields = match fields.is_empty() {
+            true => String::new(),
+            false => format!("\n\n{}", table(&["FIELD", "TYPE", "IS"], fields)),
+        };
+        let differences =
+            differences::of(op.name).map(|row| format!("\n{}: {}", where_it_is(row), row.reason));
+        let differences: String = differences.collect();
+        let space = if differences.is_empty() { "" } else { "\n" };
+        format!("{head}{fields}{space}{differences}")
     });
     Ok(())
 }
 
 fn entry(op: &Entry) -> Value {
-    json!({"name": op.name, "tool": op.tool, "set": op.set.as_str(), "about": op.about, "schema": op.schema()})
+    let differences: Vec<Value> = differences::of(op.name).map(difference).collect();
+    json!({"name": op.name, "tool": op.tool, "set": op.set.as_str(), "about": op.about, "schema": op.schema(),
+        "differences": differences})
+}
+
+fn difference(row: &Difference) -> Value {
+    json!({"engine": row.engine.as_str(), "field": row.field, "effect": row.effect.as_str(), "reason": row.reason})
+}
+
+/// `emulate with cpu, in a launched Firefox`.
+fn where_it_is(row: &Difference) -> String {
+    let field = row.field.map(|field| format!(" with `{field}`")).unwrap_or_default();
+    format!("{}{field}, in {}, is {}", row.op, row.engine.words(), row.effect.as_str())
 }
 
 /// Some fields are taken, but not offered.
@@ -98,6 +115,28 @@ fn markdown() -> String {
                 let about = field.about.replace('|', "\\|");
                 text.push_str(&format!("| `{}` | {kind} | {about}{required} |\n", field.name));
             }
+        }
+    }
+    text.push_str(&markdown_of_differences());
+    text
+}
+
+fn markdown_of_differences() -> String {
+    let mut text = "\n## Differences\n\nWhat some browsers cannot do. `refused`: the op fails; in a launched Firefox with \
+        `not_supported` and the reason. `left out`: it is done without that.\n"
+        .to_owned();
+    for engine in Engine::ALL {
+        let rows: Vec<&Difference> = DIFFERENCES.iter().filter(|row| row.engine == engine).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        text.push_str(&format!(
+            "\n### In {}\n\n| op | field | is | because |\n| --- | --- | --- | --- |\n",
+            engine.words()
+        ));
+        for row in rows {
+            let field = row.field.map(|field| format!("`{field}`")).unwrap_or_default();
+            text.push_str(&format!("| {} | {field} | {} | {} |\n", row.op, row.effect.as_str(), row.reason));
         }
     }
     text

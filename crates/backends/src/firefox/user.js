@@ -19,6 +19,12 @@ user_pref("toolkit.startup.max_resumed_crashes", -1);
 user_pref("browser.warnOnQuit", false);
 user_pref("browser.tabs.warnOnClose", false);
 
+// Agents work in tabs behind others. Those would draw once in a second and have their timers a second late.
+user_pref("layout.testing.top-level-always-active", true);
+user_pref("dom.min_background_timeout_value", 4);
+user_pref("dom.min_background_timeout_value_without_budget_throttling", 4);
+user_pref("dom.timeout.enable_budget_timer_throttling", false);
+
 // WebDriver BiDi alone: versions before 129 would offer an old CDP on the same port.
 user_pref("remote.active-protocols", 1);
 
@@ -83,8 +89,3 @@ user_pref("browser.ml.enable", false);
 user_pref("browser.translations.enable", false);
 user_pref("browser.backup.enabled", false);
 user_pref("identity.fxaccounts.enabled", false);
-
-// Agents work in tabs that are not in front; their timers go as fast as those of the one that is.
-user_pref("dom.min_background_timeout_value", 4);
-user_pref("dom.min_background_timeout_value_without_budget_throttling", 4);
-user_pref("dom.timeout.enable_budget_timer_throttling", false);

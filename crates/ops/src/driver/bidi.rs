@@ -1,13 +1,17 @@
 //! A browser that speaks WebDriver BiDi: its tabs, and who hears which event.
 
 mod cookies;
+mod drag;
+mod emulation;
 mod input;
+mod keyboard;
 mod page;
+mod picture;
 mod script;
 mod state;
 mod value;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +23,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
+use super::opened::Opened;
 use super::{Answer, BrowserDriver, Dialog, Driver, DriverError, TabInfo};
 use state::State;
 
@@ -26,8 +31,6 @@ use state::State;
 const BROWSER_PATIENCE: Duration = Duration::from_secs(15);
 /// For a page to tell its title; one that hangs has none.
 const TITLE_PATIENCE: Duration = Duration::from_millis(500);
-/// Tabs that are remembered as opened by a page.
-const OPENED: usize = 200;
 
 pub(crate) struct Browser {
     caller: Caller,
@@ -44,8 +47,9 @@ struct Inner {
     pages: HashMap<String, Arc<State>>,
     /// All contexts, as far as they are known.
     contexts: HashMap<String, ContextInfo>,
-    opened: VecDeque<TabInfo>,
-    opened_count: usize,
+    opened: Opened,
+    /// Windows as they were met: one's number is its place here.
+    windows: Vec<String>,
 }
 
 impl Browser {
@@ -96,6 +100,12 @@ fn failed(error: BidiError) -> DriverError {
         BidiError::TimedOut { after, .. } => DriverError::TimedOut(after),
         BidiError::Refused(refusal) => match &*refusal.error {
             "no such frame" | "no such node" | "no such handle" | "stale element reference" => {
+                DriverError::Navigated
+            }
+            // Firefox's own stumbling over a window that goes away just now.
+            "unknown error"
+                if refusal.message.starts_with("TypeError") && refusal.message.contains("null") =>
+            {
                 DriverError::Navigated
             }
             "no such alert" => DriverError::Refused("no dialog is open".to_owned()),
@@ -157,14 +167,21 @@ impl BrowserDriver for Browser {
         })
     }
 
+    fn window<'a>(&'a self, target: &'a TargetId) -> Answer<'a, Option<i64>> {
+        Box::pin(async move {
+            let tree: Tree =
+                self.ask("browsingContext.getTree", json!({"root": target, "maxDepth": 0})).await?;
+            let window = tree.contexts.into_iter().next().and_then(|info| info.client_window);
+            Ok(window.map(|window| self.hall.inner().number_of(window)))
+        })
+    }
+
     fn opened_count(&self) -> usize {
-        self.hall.inner().opened_count
+        self.hall.inner().opened.count()
     }
 
     fn opened_since(&self, count: usize) -> Vec<TabInfo> {
-        let inner = self.hall.inner();
-        let new = inner.opened_count.saturating_sub(count).min(inner.opened.len());
-        inner.opened.iter().skip(inner.opened.len() - new).cloned().collect()
+        self.hall.inner().opened.since(count)
     }
 
     fn page<'a>(&'a self, target: &'a TargetId, missed: Option<Dialog>) -> Answer<'a, Arc<dyn Driver>> {
@@ -210,11 +227,7 @@ impl Hall {
         if method == "browsingContext.contextCreated" {
             let known = inner.contexts.insert(info.context.clone(), info.clone());
             if known.is_none() && info.parent.is_none() && info.original_opener.is_some() {
-                inner.opened.push_back(tab_info(&info, String::new()));
-                inner.opened_count += 1;
-                if inner.opened.len() > OPENED {
-                    inner.opened.pop_front();
-                }
+                inner.opened.push(tab_info(&info, String::new()));
             }
         }
         let top = inner.top(&info.context);
@@ -231,6 +244,14 @@ impl Hall {
 }
 
 impl Inner {
+    fn number_of(&mut self, window: String) -> i64 {
+        let at = self.windows.iter().position(|known| *known == window).unwrap_or_else(|| {
+            self.windows.push(window);
+            self.windows.len() - 1
+        });
+        at as i64 + 1
+    }
+
     /// The tab that a context is in.
     fn top(&self, context: &str) -> String {
         let mut at = context;

@@ -8,7 +8,7 @@ mod script;
 mod state;
 mod world;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
+use super::opened::Opened;
 use super::{Answer, BrowserDriver, Dialog, Driver, DriverError, TabInfo};
 use state::State;
 
@@ -40,14 +41,8 @@ struct Hall(Mutex<Inner>);
 struct Inner {
     /// Pages by their sessions, and by those of their frames of other sites.
     pages: HashMap<String, Arc<State>>,
-    /// The newest tabs that pages have opened, in order.
-    opened: VecDeque<TabInfo>,
-    /// All that they have opened.
-    opened_count: usize,
+    opened: Opened,
 }
-
-/// Tabs that are remembered as opened by a page.
-const OPENED: usize = 200;
 
 impl Browser {
     pub(crate) async fn open(client: CdpClient) -> Result<Arc<dyn BrowserDriver>, DriverError> {
@@ -169,13 +164,11 @@ impl BrowserDriver for Browser {
     }
 
     fn opened_count(&self) -> usize {
-        self.hall.inner().opened_count
+        self.hall.inner().opened.count()
     }
 
     fn opened_since(&self, count: usize) -> Vec<TabInfo> {
-        let inner = self.hall.inner();
-        let new = inner.opened_count.saturating_sub(count).min(inner.opened.len());
-        inner.opened.iter().skip(inner.opened.len() - new).cloned().collect()
+        self.hall.inner().opened.since(count)
     }
 
     fn page<'a>(&'a self, target: &'a TargetId, missed: Option<Dialog>) -> Answer<'a, Arc<dyn Driver>> {
@@ -238,11 +231,7 @@ impl Hall {
                     && target_info.kind == "page"
                     && target_info.opener_id.is_some()
                 {
-                    inner.opened.push_back(tab_info(target_info));
-                    inner.opened_count += 1;
-                    if inner.opened.len() > OPENED {
-                        inner.opened.pop_front();
-                    }
+                    inner.opened.push(tab_info(target_info));
                 }
             }
             ("Target.attachedToTarget", Some(parent), Some(page)) => {

@@ -97,7 +97,7 @@ impl Op for Hover {
         let acting = Acting::begin(call).await?;
         let located = acting.page.locate(&input.target, acting.deadline).await?;
         let aim = acting.page.ready(&located, "hover", acting.deadline).await?;
-        acting.page.mouse(aim.x, aim.y, Mouse::Move, Modifiers::default(), acting.deadline).await?;
+        acting.page.mouse(&aim.at, Mouse::Move, Modifiers::default(), acting.deadline).await?;
         acting.done("hovered over", Some(&located), json!({})).await
     }
 }
@@ -138,20 +138,21 @@ impl Op for Drag {
             }
         };
         page.ready(&from, "hover", deadline).await?;
-        let (x, y) = match &to {
-            Some(to) => {
-                let aim = page.ready(to, "drop", deadline).await?;
-                (aim.x, aim.y)
+        let end = match &to {
+            Some(to) => page.ready(to, "drop", deadline).await?.at,
+            None => {
+                let (x, y) = (input.x.unwrap_or_default(), input.y.unwrap_or_default());
+                page.within(deadline, page.spot(x, y)).await?
             }
-            None => (input.x.unwrap_or_default(), input.y.unwrap_or_default()),
         };
         // Looked at again: to show the one may have moved the other.
         let start = page.ready(&from, "hover", deadline).await?;
-        match tokio::time::timeout_at(deadline, page.driver.drag((start.x, start.y), (x, y))).await {
+        match tokio::time::timeout_at(deadline, page.driver.drag(&start.at, &end)).await {
             Ok(Ok(()) | Err(DriverError::DialogOpen)) => {}
             Ok(Err(error)) => return Err(page.explain(error)),
             Err(_) => return Err(page.no_answer()),
         }
+        let (x, y) = end.view;
         let data = json!({"to": to.as_ref().map(|to| &to.name), "x": x, "y": y});
         acting.done("dragged", Some(&from), data).await
     }
@@ -267,21 +268,21 @@ impl Op for MouseAt {
             Button::Middle => MouseButton::Middle,
         };
         let (x, y, held) = (input.x, input.y, Modifiers::default());
+        let at = page.within(deadline, page.spot(x, y)).await?;
         match input.action {
             MouseAction::Click => {
                 let click =
                     Clicking { button, count: if input.double.unwrap_or(false) { 2 } else { 1 }, held };
-                let pressing = page.pressing(None, click);
-                let aim = crate::page::Aim { x, y, is_frame: false };
-                page.press(aim, click, &pressing.is_down.clone(), deadline).await?;
+                let pressing = page.pressing(&at, None, click);
+                page.press(&at, click, &pressing.is_down.clone(), deadline).await?;
                 pressing.done();
             }
-            MouseAction::Move => page.mouse(x, y, Mouse::Move, held, deadline).await?,
-            MouseAction::Down => page.mouse(x, y, Mouse::Down { button, clicks: 1 }, held, deadline).await?,
-            MouseAction::Up => page.mouse(x, y, Mouse::Up { button, clicks: 1 }, held, deadline).await?,
+            MouseAction::Move => page.mouse(&at, Mouse::Move, held, deadline).await?,
+            MouseAction::Down => page.mouse(&at, Mouse::Down { button, clicks: 1 }, held, deadline).await?,
+            MouseAction::Up => page.mouse(&at, Mouse::Up { button, clicks: 1 }, held, deadline).await?,
             MouseAction::Wheel => {
                 let wheel = Mouse::Wheel { dx: input.dx.unwrap_or(0.0), dy: input.dy.unwrap_or(0.0) };
-                page.mouse(x, y, wheel, held, deadline).await?;
+                page.mouse(&at, wheel, held, deadline).await?;
             }
         }
         acting.done(&format!("mouse {} at {x},{y}", input.action.as_str()), None, json!({})).await

@@ -2,8 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bowline_hub::backend::Protocol;
 use serde_json::{Value, json};
 
+use crate::differences;
 use crate::error::OpError;
 use crate::execute::Ran;
 use crate::output::{Media, Output};
@@ -26,7 +28,11 @@ impl Op for Execute {
         "Run JavaScript with Playwright's own API: page, context, browser, state (kept), snapshot(), op().";
 
     async fn run(call: &Call, input: ExecuteInput) -> Result<Output, OpError> {
-        let seat = call.agent.seat(call.browser()?.name());
+        let browser = call.browser()?;
+        if browser.speaks() == Protocol::Bidi {
+            return Err(differences::unsupported(Self::NAME, None).into());
+        }
+        let seat = call.agent.seat(browser.name());
         Ok(output(seat.run(call, &input.code).await?))
     }
 }

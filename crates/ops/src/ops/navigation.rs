@@ -152,12 +152,18 @@ async fn go(
         }
         Going::Failed(error) => {
             let hint = match error.as_str() {
-                "net::ERR_CONNECTION_REFUSED" => "nothing listens there: check the port, or start the server",
-                "net::ERR_NAME_NOT_RESOLVED" => "there is no such host: check the spelling",
-                "net::ERR_INTERNET_DISCONNECTED" => {
+                "net::ERR_CONNECTION_REFUSED" | "NS_ERROR_CONNECTION_REFUSED" => {
+                    "nothing listens there: check the port, or start the server"
+                }
+                "net::ERR_NAME_NOT_RESOLVED" | "NS_ERROR_UNKNOWN_HOST" => {
+                    "there is no such host: check the spelling"
+                }
+                "net::ERR_INTERNET_DISCONNECTED" | "NS_ERROR_OFFLINE" => {
                     "the tab is offline: undo it with emulate, network `online`"
                 }
-                "net::ERR_ABORTED" => "the page or the server gave it up, or it is a download",
+                "net::ERR_ABORTED" | "NS_BINDING_ABORTED" => {
+                    "the page or the server gave it up, or it is a download"
+                }
                 "net::ERR_BLOCKED_BY_CLIENT" => "a rule forbids this address",
                 _ => "check the address",
             };

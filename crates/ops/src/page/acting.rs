@@ -10,15 +10,14 @@ use tokio::time::Instant;
 
 use super::{Located, Page};
 use crate::driver::keys::{self, Key};
-use crate::driver::{Button, DriverError, Frame, FrameId, Modifiers, Mouse};
+use crate::driver::{Button, DriverError, Frame, FrameId, Modifiers, Mouse, Spot};
 use crate::error::{Code, OpError};
 use crate::undo::Undo;
 
-/// A point of the page's view at which an element can be hit.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Where an element can be hit.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Aim {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
+    pub(crate) at: Spot,
     /// The element is a frame itself: what hits it is heard inside.
     pub(crate) is_frame: bool,
 }
@@ -114,12 +113,12 @@ impl Page {
             return Ok(Err(ready));
         }
         let is_frame = matches!(ready.tag.as_str(), "iframe" | "frame" | "object" | "embed");
-        let aim = self.in_view(&located.frame, ready.x, ready.y).await?;
-        Ok(aim.map(|aim| Aim { is_frame, ..aim }))
+        let at = self.in_view(&located.frame, ready.x, ready.y).await?;
+        Ok(at.map(|at| Aim { at, is_frame }))
     }
 
     /// From a frame's own coordinates to those of the page, if nothing lies above the frame there.
-    async fn in_view(&self, frame: &FrameId, x: f64, y: f64) -> Result<Result<Aim, Ready>, DriverError> {
+    async fn in_view(&self, frame: &FrameId, x: f64, y: f64) -> Result<Result<Spot, Ready>, DriverError> {
         #[derive(Deserialize)]
         struct Inner {
             #[serde(default)]
@@ -131,13 +130,14 @@ impl Page {
             by: Option<String>,
         }
         let frames = self.driver.frames().await?;
+        let (inner_frame, inner) = (frame.clone(), (x, y));
         let (mut x, mut y, mut frame) = (x, y, frame.clone());
         loop {
             let Some(known) = frames.iter().find(|known| known.id == frame) else {
                 return Err(DriverError::Navigated);
             };
             let Frame { parent: Some(parent), .. } = known else {
-                return Ok(Ok(Aim { x, y, is_frame: false }));
+                return Ok(Ok(Spot { view: (x, y), frame: Some(inner_frame), inner }));
             };
             let owner = self.owner(known).await?;
             let inner = self.script(parent, "inner", json!({"ref": owner, "x": x, "y": y})).await?;
@@ -216,8 +216,8 @@ impl Page {
             let aim = self.ready(located, "click", deadline).await?;
             let arm = json!({"ref": located.number, "block": true});
             let armed = tokio::time::timeout_at(deadline, self.script(&located.frame, "arm", arm)).await;
-            let pressing = self.pressing(Some(located), click);
-            self.press(aim, click, &pressing.is_down.clone(), deadline).await?;
+            let pressing = self.pressing(&aim.at, Some(located), click);
+            self.press(&aim.at, click, &pressing.is_down.clone(), deadline).await?;
             if !matches!(armed, Ok(Ok(_))) {
                 pressing.done();
                 return Ok(());
@@ -248,17 +248,17 @@ impl Page {
 
     /// What is to be taken back of a click that is called off: the pressed button, and the listeners for its verdict.
     /// The button is let go of elsewhere and unseen by the page, so that no click comes of it.
-    pub(crate) fn pressing(self: &Arc<Self>, located: Option<&Located>, click: Click) -> Pressing {
+    pub(crate) fn pressing(self: &Arc<Self>, at: &Spot, located: Option<&Located>, click: Click) -> Pressing {
         let is_down = Arc::new(AtomicBool::new(false));
-        let (page, located, was_down) = (self.clone(), located.cloned(), is_down.clone());
+        let (page, away, located, was_down) = (self.clone(), at.corner(), located.cloned(), is_down.clone());
         let undo = self.undo(move |driver| async move {
             if was_down.load(Ordering::Relaxed) {
                 if let Some(Located { frame, number, .. }) = &located {
                     let _ = page.script(frame, "arm", json!({"ref": number, "block": true})).await;
                 }
                 let up = Mouse::Up { button: click.button, clicks: 1 };
-                let _ = driver.mouse(0.0, 0.0, Mouse::Move, click.held).await;
-                let _ = driver.mouse(0.0, 0.0, up, click.held).await;
+                let _ = driver.mouse(&away, Mouse::Move, click.held).await;
+                let _ = driver.mouse(&away, up, click.held).await;
             }
             if let Some(Located { frame, .. }) = &located {
                 let _ = page.script(frame, "verdict", json!({})).await;
@@ -270,26 +270,25 @@ impl Page {
     /// Moves the mouse and presses its button, as often as is asked.
     pub(crate) async fn press(
         &self,
-        aim: Aim,
+        at: &Spot,
         click: Click,
         is_down: &AtomicBool,
         deadline: Instant,
     ) -> Result<(), OpError> {
         let Click { button, count, held } = click;
-        let Aim { x, y, .. } = aim;
-        self.mouse(x, y, Mouse::Move, held, deadline).await?;
+        self.mouse(at, Mouse::Move, held, deadline).await?;
         for clicks in 1..=count {
             for act in [Mouse::Down { button, clicks }, Mouse::Up { button, clicks }] {
                 // From when it is sent: a page that is busy with it has it all the same.
                 is_down.store(matches!(act, Mouse::Down { .. }), Ordering::Relaxed);
-                match self.mouse(x, y, act, held, deadline).await {
+                match self.mouse(at, act, held, deadline).await {
                     Ok(()) => {}
                     // It has opened a dialog: that is what it was for. The button comes up when that is answered.
                     Err(error) if error.code == Code::DialogOpen => {
                         if is_down.swap(false, Ordering::Relaxed) {
-                            let up = Mouse::Up { button, clicks };
+                            let (at, up) = (at.clone(), Mouse::Up { button, clicks });
                             drop(self.undo(move |driver| async move {
-                                let _ = driver.mouse(x, y, up, held).await;
+                                let _ = driver.mouse(&at, up, held).await;
                             }));
                         }
                         return Ok(());
@@ -303,13 +302,12 @@ impl Page {
 
     pub(crate) async fn mouse(
         &self,
-        x: f64,
-        y: f64,
+        at: &Spot,
         act: Mouse,
         held: Modifiers,
         deadline: Instant,
     ) -> Result<(), OpError> {
-        match tokio::time::timeout_at(deadline, self.driver.mouse(x, y, act, held)).await {
+        match tokio::time::timeout_at(deadline, self.driver.mouse(at, act, held)).await {
             Ok(Ok(())) => Ok(()),
             // A tab that the click has closed answers nothing more.
             Ok(Err(DriverError::Closed)) if matches!(act, Mouse::Up { .. }) => Ok(()),

@@ -1,11 +1,12 @@
 // What the hub can call: every function takes one object and gives one, or a promise of it.
 // The files share one scope and are put together in this order (order.json says the same to Rust and to the tests):
-// dom, refs, visible, roles, names, states, lines, snapshot, locator, css, locate, describe, ready, frame, arm, fill, select,
+// dom, refs, visible, roles, names, states, lines, snapshot, locator, css, locate, describe, ready, frame, arm, drag, fill, select,
 // scroll, storage, markdown, text, html, forms, questions, elements, overlay, pick, watch, api.
 
 const FUNCTIONS = {
   snapshot: takeSnapshot, find: findElements, similar: findSimilar, describe: describeRef, at: describePoint, info: pageInfo,
   ready: lookReady, hits: pointHits, inner: innerPoint, arm: armElement, verdict: takeVerdict,
+  watchDrag, takeDrag, dropDrag, endDrag,
   focus: focusRef, isFocused: isFocusedRef, selectText: selectTextOf, setValue: setValueOf, clear: clearRef, fileInput,
   select: selectOptions, options: listOptions, state: checkState, scroll: scrollPage, storage: useStorage,
   text: readText, html: pageHtml, forms: listForms, structure: pageStructure, elements: listElements,

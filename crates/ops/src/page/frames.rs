@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::element::written;
 use super::{FRAME_PATIENCE, Page};
-use crate::driver::{DriverError, Frame, FrameId};
+use crate::driver::{DriverError, Frame, FrameId, Spot};
 
 /// Elements that are listed unless `max` says otherwise.
 const MAX: u64 = 200;
@@ -58,21 +58,35 @@ impl Page {
 
     /// The element at a point of the view, in whichever frame that is.
     pub(crate) async fn at_point(&self, x: f64, y: f64) -> Result<Value, DriverError> {
+        let (frame, _, mut answer) = self.below(x, y).await?;
+        if let (Some(x), Some(y)) = (answer["rect"]["x"].as_f64(), answer["rect"]["y"].as_f64()) {
+            let (x, y) = self.view_point(&frame, x, y).await?;
+            answer["rect"]["x"] = json!(x);
+            answer["rect"]["y"] = json!(y);
+        }
+        name_refs(&mut answer, self.frame_number(&frame).await?);
+        Ok(answer)
+    }
+
+    /// A point of the view as the driver wants it.
+    pub(crate) async fn spot(&self, x: f64, y: f64) -> Result<Spot, DriverError> {
+        if !self.driver.aims_at_frames() {
+            return Ok(Spot::in_view(x, y));
+        }
+        let (frame, inner, _) = self.below(x, y).await?;
+        Ok(Spot { view: (x, y), frame: Some(frame), inner })
+    }
+
+    /// The innermost frame at a point of the view, the point in it, and the element there.
+    async fn below(&self, x: f64, y: f64) -> Result<(FrameId, (f64, f64), Value), DriverError> {
         let frames = self.driver.frames().await?;
         let (mut inner, mut frame) = ((x, y), self.main_frame().await?);
         loop {
-            let mut answer = self.script(&frame, "at", json!({"x": inner.0, "y": inner.1})).await?;
-            if let Some((child, point)) = self.frame_at(&frames, &frame, &answer, inner).await? {
-                (frame, inner) = (child, point);
-                continue;
+            let answer = self.script(&frame, "at", json!({"x": inner.0, "y": inner.1})).await?;
+            match self.frame_at(&frames, &frame, &answer, inner).await? {
+                Some((child, point)) => (frame, inner) = (child, point),
+                None => return Ok((frame, inner, answer)),
             }
-            if let (Some(x), Some(y)) = (answer["rect"]["x"].as_f64(), answer["rect"]["y"].as_f64()) {
-                let (x, y) = self.view_point(&frame, x, y).await?;
-                answer["rect"]["x"] = json!(x);
-                answer["rect"]["y"] = json!(y);
-            }
-            name_refs(&mut answer, self.frame_number(&frame).await?);
-            return Ok(answer);
         }
     }
 

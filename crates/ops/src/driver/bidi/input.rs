@@ -7,34 +7,51 @@ use crate::driver::{Button, Modifiers, Mouse};
 
 /// Moves of the mouse while dragging: pages want some on the way.
 const DRAG_STEPS: u32 = 8;
+/// Pixels after which something that is pressed is being dragged, and some more.
+const LIFT: f64 = 20.0;
 
 /// The actions of one act of the mouse, with keys held around it.
-pub(super) fn mouse(x: f64, y: f64, act: Mouse, held: Modifiers) -> Value {
+pub(super) fn mouse((x, y): (f64, f64), act: Mouse, held: Modifiers) -> Value {
     let pointer = match act {
-        Mouse::Move => move_to(x, y),
-        Mouse::Down { button, .. } => json!({"type": "pointerDown", "button": number(button)}),
-        Mouse::Up { button, .. } => json!({"type": "pointerUp", "button": number(button)}),
+        Mouse::Move => None,
+        Mouse::Down { button, .. } => Some(json!({"type": "pointerDown", "button": number(button)})),
+        Mouse::Up { button, .. } => Some(json!({"type": "pointerUp", "button": number(button)})),
         Mouse::Wheel { dx, dy } => {
             let scroll = json!({"type": "scroll", "x": whole(x), "y": whole(y), "deltaX": whole(dx), "deltaY": whole(dy)});
             return around(held, "wheel", vec![scroll]);
         }
     };
-    match act {
-        // It may have been moved by others meanwhile.
-        Mouse::Move => around(held, "pointer", vec![pointer]),
-        _ => around(held, "pointer", vec![move_to(x, y), pointer]),
-    }
+    // A move, even to where it is, ends a double click.
+    let is_there = matches!(act, Mouse::Down { clicks, .. } | Mouse::Up { clicks, .. } if clicks > 1);
+    let moved = (!is_there).then(|| move_to(x, y));
+    around(held, "pointer", moved.into_iter().chain(pointer).collect())
 }
 
 /// The button goes down at one point and up at the other.
 pub(super) fn drag(from: (f64, f64), to: (f64, f64)) -> Value {
-    let mut steps = vec![move_to(from.0, from.1), json!({"type": "pointerDown", "button": 0})];
+    let mut steps = pressed_at(from);
     for step in 1..=DRAG_STEPS {
         let part = f64::from(step) / f64::from(DRAG_STEPS);
         steps.push(move_to(from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part));
     }
     steps.push(json!({"type": "pointerUp", "button": 0}));
     around(Modifiers::default(), "pointer", steps)
+}
+
+/// The button goes down, and what is draggable is lifted. It comes up where it went down.
+pub(super) fn lift(from: (f64, f64)) -> Value {
+    let mut steps = pressed_at(from);
+    // To where the frame has room for it, and back.
+    let away = if from.0 >= LIFT { -LIFT } else { LIFT };
+    for part in [0.3, 0.6, 1.0, 0.0] {
+        steps.push(move_to(from.0 + away * part, from.1));
+    }
+    steps.push(json!({"type": "pointerUp", "button": 0}));
+    around(Modifiers::default(), "pointer", steps)
+}
+
+fn pressed_at(from: (f64, f64)) -> Vec<Value> {
+    vec![move_to(from.0, from.1), json!({"type": "pointerDown", "button": 0})]
 }
 
 pub(super) fn key(key: &Key, is_down: bool) -> Value {
@@ -129,7 +146,7 @@ mod tests {
     #[test]
     fn keys_are_held_around_what_the_mouse_does() {
         let held = Modifiers { control: true, ..Modifiers::default() };
-        let actions = mouse(1.4, 2.6, Mouse::Down { button: Button::Right, clicks: 1 }, held);
+        let actions = mouse((1.4, 2.6), Mouse::Down { button: Button::Right, clicks: 1 }, held);
         let keys: Vec<&Value> = actions[0]["actions"].as_array().unwrap().iter().collect();
         let acts: Vec<&Value> = actions[1]["actions"].as_array().unwrap().iter().collect();
         assert_eq!(keys.len(), acts.len(), "they go in step");
@@ -137,6 +154,18 @@ mod tests {
         assert_eq!(*acts[1], json!({"type": "pointerMove", "x": 1, "y": 3}));
         assert_eq!(*acts[2], json!({"type": "pointerDown", "button": 2}));
         assert_eq!(keys[3]["type"], "keyUp");
+    }
+
+    #[test]
+    fn the_second_click_of_a_double_click_moves_nothing() {
+        let kinds = |act: Mouse| {
+            let actions = mouse((5.0, 5.0), act, Modifiers::default());
+            let actions = actions[0]["actions"].as_array().unwrap().clone();
+            actions.iter().map(|action| action["type"].as_str().unwrap().to_owned()).collect::<Vec<String>>()
+        };
+        let button = Button::Left;
+        assert_eq!(kinds(Mouse::Up { button, clicks: 1 }), ["pointerMove", "pointerUp"]);
+        assert_eq!(kinds(Mouse::Down { button, clicks: 2 }), ["pointerDown"]);
     }
 
     #[test]

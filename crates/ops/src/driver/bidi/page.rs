@@ -1,11 +1,10 @@
 //! One page over BiDi.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use base64::Engine as _;
 use bowline_hub::bidi::Caller;
 use bytes::Bytes;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -13,29 +12,26 @@ use tokio::time::Instant;
 
 use super::state::State;
 use super::{cookies, input};
+use crate::differences;
 use crate::driver::keys::Key;
 use crate::driver::{
-    Answer, Driver, DriverError, Emulation, Evaluated, Frame, FrameId, Going, ImageFormat, Modifiers, Mouse,
-    PageState, Paper, Rect, Shot,
+    Answer, Driver, DriverError, Emulation, Evaluated, Frame, FrameId, Going, Modifiers, Mouse, PageState,
+    Paper, Rect, Shot, Spot,
 };
+use crate::undo::Undo;
 
+#[derive(Clone)]
 pub(super) struct Page {
     caller: Caller,
-    context: String,
+    pub(super) context: String,
     pub(super) state: Arc<State>,
+    /// Keys that are down, and in which frame each is.
+    held: Arc<Mutex<HashMap<String, FrameId>>>,
 }
-
-#[derive(Deserialize)]
-struct DataAnswer {
-    data: String,
-}
-
-/// Centimetres, which BiDi measures paper in.
-const INCH: f64 = 2.54;
 
 impl Page {
     pub(super) fn open(caller: Caller, context: &str, state: Arc<State>) -> Arc<dyn Driver> {
-        Arc::new(Self { caller, context: context.to_owned(), state })
+        Arc::new(Self { caller, context: context.to_owned(), state, held: Arc::default() })
     }
 
     async fn send<T: DeserializeOwned>(&self, method: &str, params: Value) -> Result<T, DriverError> {
@@ -74,126 +70,46 @@ impl Page {
         }
     }
 
-    async fn act(&self, actions: Value) -> Result<(), DriverError> {
-        let params = json!({"context": self.context, "actions": actions});
+    pub(super) fn main(&self) -> FrameId {
+        FrameId(self.context.clone())
+    }
+
+    pub(super) fn frame_of(&self, spot: &Spot) -> FrameId {
+        spot.frame.clone().unwrap_or_else(|| self.main())
+    }
+
+    pub(super) fn held(&self) -> MutexGuard<'_, HashMap<String, FrameId>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Firefox gives what is sent to a frame to no frame of another process below it. So it is sent to the frame itself.
+    pub(super) async fn act_in(&self, frame: &FrameId, actions: Value) -> Result<(), DriverError> {
+        let params = json!({"context": frame, "actions": actions});
         self.ask::<Value>("input.performActions", params).await?;
         Ok(())
     }
 
-    async fn measures(&self) -> Result<(Rect, Rect), DriverError> {
-        let source = "(() => { const v = visualViewport, d = document.documentElement; return [v.pageLeft, v.pageTop, v.width, v.height, d.scrollWidth, d.scrollHeight]; })()";
-        let main = FrameId(self.context.clone());
-        let value = self.evaluate_in_page(&main, source, None).await?.value.unwrap_or_default();
-        let at = |index: usize| value[index].as_f64().unwrap_or_default();
-        let visible = Rect { x: at(0), y: at(1), width: at(2), height: at(3) };
-        Ok((visible, Rect { x: 0.0, y: 0.0, width: at(4), height: at(5) }))
-    }
-
-    async fn picture(&self, shot: &Shot) -> Result<Bytes, DriverError> {
-        let kind = match shot.format {
-            ImageFormat::Png => "image/png",
-            ImageFormat::Jpeg => "image/jpeg",
-            ImageFormat::Webp => "image/webp",
-        };
-        let mut format = json!({ "type": kind });
-        if let Some(quality) = shot.quality.filter(|_| shot.format != ImageFormat::Png) {
-            format["quality"] = json!(quality as f64 / 100.0);
-        }
-        if shot.scale < 1.0 {
-            let message = "Firefox gives pictures in their own size only: leave max_width and max_height out";
-            return Err(DriverError::Unsupported(message.to_owned()));
-        }
-        let Rect { x, y, width, height } = shot.clip;
-        let clip = json!({"type": "box", "x": x, "y": y, "width": width, "height": height});
-        let params = json!({"context": self.context, "origin": "document", "format": format, "clip": clip});
-        let answer: DataAnswer = self.ask("browsingContext.captureScreenshot", params).await?;
-        decoded(&answer.data)
-    }
-
-    async fn print(&self, paper: &Paper) -> Result<Bytes, DriverError> {
-        let orientation = if paper.landscape { "landscape" } else { "portrait" };
-        let mut params =
-            json!({"context": self.context, "background": paper.background, "orientation": orientation});
-        if let Some(scale) = paper.scale {
-            params["scale"] = json!(scale);
-        }
-        if let (Some(width), Some(height)) = (paper.width, paper.height) {
-            params["page"] = json!({"width": width * INCH, "height": height * INCH});
-        }
-        if let Some(margin) = paper.margin {
-            let margin = margin * INCH;
-            params["margin"] = json!({"top": margin, "bottom": margin, "left": margin, "right": margin});
-        }
-        if !paper.ranges.is_empty() {
-            let ranges: Vec<&str> = paper.ranges.split(',').map(str::trim).collect();
-            params["pageRanges"] = json!(ranges);
-        }
-        let answer: DataAnswer = self.ask("browsingContext.print", params).await?;
-        decoded(&answer.data)
-    }
-
-    async fn pretend(&self, emulation: &Emulation) -> Result<(), DriverError> {
-        let contexts = json!([self.context]);
-        if let Some(viewport) = &emulation.viewport {
-            let params = match viewport {
-                Some(view) => {
-                    json!({"context": self.context, "viewport": {"width": view.width, "height": view.height},
-                    "devicePixelRatio": view.scale})
+    /// Firefox has no reload that fetches all anew; but it can do without its cache for a while.
+    async fn reload_anew(&self) -> Result<(), DriverError> {
+        let cache = |behaviour: &str| json!({"cacheBehavior": behaviour, "contexts": [self.context]});
+        self.ask::<Value>("network.setCacheBehavior", cache("bypass")).await?;
+        let (page, usual) = (self.clone(), cache("default"));
+        let before = self.state.page();
+        let _undo = Undo::with(async move {
+            let mut changes = page.state.changes();
+            loop {
+                let state = page.state.page();
+                let is_done = state.documents != before.documents && state.is_loaded;
+                let has_failed = state.failures != before.failures;
+                if is_done || has_failed || state.end().is_some() || changes.changed().await.is_err() {
+                    break;
                 }
-                None => json!({"context": self.context, "viewport": null, "devicePixelRatio": null}),
-            };
-            self.ask::<Value>("browsingContext.setViewport", params).await?;
-        }
-        if let Some(agent) = &emulation.user_agent {
-            let params = json!({"contexts": contexts, "userAgent": agent});
-            self.ask::<Value>("emulation.setUserAgentOverride", params).await?;
-        }
-        if let Some(locale) = &emulation.locale {
-            let params = json!({"contexts": contexts, "locale": locale});
-            self.ask::<Value>("emulation.setLocaleOverride", params).await?;
-        }
-        if let Some(zone) = &emulation.timezone {
-            let params = json!({"contexts": contexts, "timezone": zone});
-            self.ask::<Value>("emulation.setTimezoneOverride", params).await?;
-        }
-        if let Some(place) = &emulation.geolocation {
-            let place = place.map(|(latitude, longitude, accuracy)| {
-                json!({"latitude": latitude, "longitude": longitude, "accuracy": accuracy})
-            });
-            let params = json!({"contexts": contexts, "coordinates": place});
-            self.ask::<Value>("emulation.setGeolocationOverride", params).await?;
-        }
-        if let Some(line) = &emulation.network {
-            let offline = match line {
-                Some(line) if line.is_offline => json!({"type": "offline"}),
-                Some(_) => {
-                    let message = "Firefox can be offline, and not slow";
-                    return Err(DriverError::Unsupported(message.to_owned()));
-                }
-                None => Value::Null,
-            };
-            let params = json!({"contexts": contexts, "networkConditions": offline});
-            self.ask::<Value>("emulation.setNetworkConditions", params).await?;
-        }
-        if emulation.color_scheme.as_ref().is_some_and(Option::is_some) {
-            return Err(DriverError::Unsupported(
-                "Firefox cannot change the colour scheme of a page".to_owned(),
-            ));
-        }
-        if emulation.cpu.is_some_and(|rate| rate > 1.0) {
-            return Err(DriverError::Unsupported("Firefox cannot slow the CPU down".to_owned()));
-        }
+            }
+            let _: Result<Value, _> = page.send("network.setCacheBehavior", usual).await;
+        });
+        self.ask::<Value>("browsingContext.reload", json!({"context": self.context, "wait": "none"})).await?;
         Ok(())
     }
-}
-
-fn decoded(data: &str) -> Result<Bytes, DriverError> {
-    let bytes = base64::engine::general_purpose::STANDARD.decode(data);
-    bytes.map(Bytes::from).map_err(|error| DriverError::Refused(error.to_string()))
-}
-
-fn no_trace<T>() -> Result<T, DriverError> {
-    Err(DriverError::Unsupported("Firefox records no trace over WebDriver BiDi".to_owned()))
 }
 
 impl Driver for Page {
@@ -222,24 +138,30 @@ impl Driver for Page {
         frame: &'a FrameId,
         source: &'a str,
         element: Option<u64>,
-        _: Instant,
+        deadline: Instant,
     ) -> Answer<'a, Evaluated> {
-        Box::pin(self.evaluate_in_page(frame, source, element))
+        Box::pin(async move {
+            let evaluated = self.evaluate_in_page(frame, source, element);
+            let late = || DriverError::NotStopped(differences::reason("evaluate", Some("timeout")));
+            tokio::time::timeout_at(deadline, evaluated).await.unwrap_or_else(|_| Err(late()))
+        })
     }
 
     fn stop_script<'a>(&'a self, _: &'a FrameId) -> Answer<'a, ()> {
-        Box::pin(async {
-            Err(DriverError::Unsupported("Firefox stops no script over WebDriver BiDi".to_owned()))
-        })
+        Box::pin(async { Err(differences::unsupported("evaluate", Some("timeout"))) })
     }
 
     fn navigate<'a>(&'a self, url: &'a str) -> Answer<'a, Going> {
         Box::pin(async move {
             let params = json!({"context": self.context, "url": url, "wait": "none"});
+            self.state.given_up();
             match self.ask::<Value>("browsingContext.navigate", params).await {
                 // Whether it is another document, or another place in this one, is told by what follows.
                 Ok(_) => Ok(Going::Step),
-                Err(DriverError::Refused(words)) => Ok(Going::Failed(words)),
+                Err(DriverError::Refused(words)) => {
+                    Ok(Going::Failed(words.trim_start_matches("Error: ").to_owned()))
+                }
+                Err(DriverError::Unsupported(_)) => Err(differences::unsupported("navigate", Some("url"))),
                 Err(error) => Err(error),
             }
         })
@@ -247,11 +169,13 @@ impl Driver for Page {
 
     fn reload(&self, without_cache: bool) -> Answer<'_, Going> {
         Box::pin(async move {
-            let mut params = json!({"context": self.context, "wait": "none"});
+            self.state.given_up();
             if without_cache {
-                params["ignoreCache"] = json!(true);
+                self.reload_anew().await?;
+            } else {
+                let params = json!({"context": self.context, "wait": "none"});
+                self.ask::<Value>("browsingContext.reload", params).await?;
             }
-            self.ask::<Value>("browsingContext.reload", params).await?;
             Ok(Going::Document)
         })
     }
@@ -259,6 +183,7 @@ impl Driver for Page {
     fn travel(&self, steps: i64) -> Answer<'_, Going> {
         Box::pin(async move {
             let params = json!({"context": self.context, "delta": steps});
+            self.state.given_up();
             match self.ask::<Value>("browsingContext.traverseHistory", params).await {
                 Ok(_) => Ok(Going::Step),
                 Err(DriverError::Refused(_)) => Ok(Going::Nowhere),
@@ -269,26 +194,36 @@ impl Driver for Page {
 
     fn stop_loading(&self) -> Answer<'_, ()> {
         Box::pin(async move {
-            let main = FrameId(self.context.clone());
-            self.evaluate_in_page(&main, "window.stop()", None).await?;
+            self.evaluate_in_page(&self.main(), "window.stop()", None).await?;
+            self.state.given_up();
             Ok(())
         })
     }
 
-    fn mouse(&self, x: f64, y: f64, act: Mouse, held: Modifiers) -> Answer<'_, ()> {
-        Box::pin(self.act(input::mouse(x, y, act, held)))
+    fn aims_at_frames(&self) -> bool {
+        true
     }
 
-    fn drag(&self, from: (f64, f64), to: (f64, f64)) -> Answer<'_, ()> {
-        Box::pin(self.act(input::drag(from, to)))
+    fn mouse<'a>(&'a self, at: &'a Spot, act: Mouse, held: Modifiers) -> Answer<'a, ()> {
+        Box::pin(async move {
+            match self.act_in(&self.frame_of(at), input::mouse(at.inner, act, held)).await {
+                // The frame has gone when its button was pressed, and its mouse with it.
+                Err(DriverError::Navigated) if matches!(act, Mouse::Up { .. }) => Ok(()),
+                acted => acted,
+            }
+        })
+    }
+
+    fn drag<'a>(&'a self, from: &'a Spot, to: &'a Spot) -> Answer<'a, ()> {
+        Box::pin(self.drag_and_drop(from, to))
     }
 
     fn key<'a>(&'a self, key: &'a Key, is_down: bool, _: Modifiers) -> Answer<'a, ()> {
-        Box::pin(self.act(input::key(key, is_down)))
+        Box::pin(self.stroke(key, is_down))
     }
 
     fn insert_text<'a>(&'a self, text: &'a str) -> Answer<'a, ()> {
-        Box::pin(self.act(input::text(text)))
+        Box::pin(self.insert(text))
     }
 
     fn layout(&self) -> Answer<'_, (Rect, Rect)> {
@@ -377,17 +312,14 @@ impl Driver for Page {
     }
 
     fn title(&self) -> Answer<'_, String> {
-        Box::pin(async move {
-            let main = FrameId(self.context.clone());
-            Ok(self.evaluate_in_page(&main, "document.title", None).await?.text)
-        })
+        Box::pin(self.title_after_all())
     }
 
     fn start_trace<'a>(&'a self, _: &'a [String]) -> Answer<'a, ()> {
-        Box::pin(async { no_trace() })
+        Box::pin(async { Err(differences::unsupported("trace", None)) })
     }
 
     fn stop_trace(&self) -> Answer<'_, Bytes> {
-        Box::pin(async { no_trace() })
+        Box::pin(async { Err(differences::unsupported("trace", None)) })
     }
 }

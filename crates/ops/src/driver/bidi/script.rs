@@ -9,7 +9,7 @@ use crate::driver::{DriverError, Evaluated, Frame, FrameId};
 use crate::page::SCRIPT;
 
 /// The sandbox that the page script has to itself.
-const SANDBOX: &str = "bowline";
+pub(super) const SANDBOX: &str = "bowline";
 /// Said by a sandbox that is new: the document has changed.
 const NO_SCRIPT: &str = "no script";
 /// Deeper values are cut.
@@ -24,7 +24,7 @@ struct Outcome {
 }
 
 impl Page {
-    async fn outcome(&self, method: &str, params: Value) -> Result<Value, DriverError> {
+    pub(super) async fn outcome(&self, method: &str, params: Value) -> Result<Value, DriverError> {
         let outcome: Outcome = self.ask(method, params).await?;
         match outcome {
             Outcome { exception_details: Some(details), .. } => Err(DriverError::Threw(exception(&details))),
@@ -95,6 +95,16 @@ impl Page {
             .await?;
         let shared = result["sharedId"].as_str().ok_or(DriverError::Navigated)?;
         Ok(json!({ "sharedId": shared }))
+    }
+
+    /// The page's title, when it has done what it was about to do. Firefox answers a page that has just opened a dialog,
+    /// before it tells of the dialog; timers stand still in such a page.
+    pub(super) async fn title_after_all(&self) -> Result<String, DriverError> {
+        let target = json!({"context": self.context, "sandbox": SANDBOX});
+        let source = "new Promise((resolve) => setTimeout(() => resolve(document.title)))";
+        let params = json!({"expression": source, "target": target, "awaitPromise": true});
+        let title = self.outcome("script.evaluate", params).await?;
+        Ok(title["value"].as_str().unwrap_or_default().to_owned())
     }
 
     pub(super) async fn evaluate_in_page(

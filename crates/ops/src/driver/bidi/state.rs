@@ -1,6 +1,5 @@
 //! What events tell of a page: frames, loading, dialogs, downloads.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bowline_wire::bidi::ContextInfo;
@@ -8,6 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
+use crate::driver::tree::Frames;
 use crate::driver::{Dialog, Frame, FrameId, PageState};
 
 pub(super) struct State {
@@ -19,14 +19,9 @@ pub(super) struct State {
 #[derive(Default)]
 struct Inner {
     page: PageState,
-    frames: HashMap<String, Known>,
-    order: u64,
-}
-
-struct Known {
-    parent: Option<String>,
-    url: String,
-    order: u64,
+    /// The navigation under way that somebody waits for.
+    navigation: Option<String>,
+    frames: Frames<()>,
 }
 
 #[derive(Deserialize)]
@@ -46,8 +41,10 @@ struct Download {
     suggested_filename: String,
 }
 
+/// Of events about navigations.
 #[derive(Deserialize)]
-struct Failure {
+struct Step {
+    navigation: Option<String>,
     #[serde(default)]
     message: String,
 }
@@ -79,19 +76,7 @@ impl State {
     }
 
     pub(super) fn frames(&self) -> Vec<Frame> {
-        let inner = self.inner();
-        let mut known: Vec<(&String, &Known)> = inner.frames.iter().collect();
-        known.sort_by_key(|(_, known)| known.order);
-        let mut frames = Vec::new();
-        let mut waiting = std::collections::VecDeque::from([None]);
-        while let Some(parent) = waiting.pop_front() {
-            for (id, known) in known.iter().filter(|(_, known)| known.parent == parent) {
-                let parent = known.parent.clone().map(FrameId);
-                frames.push(Frame { id: FrameId((*id).clone()), parent, url: known.url.clone() });
-                waiting.push_back(Some((*id).clone()));
-            }
-        }
-        frames
+        self.inner().frames.list()
     }
 
     pub(super) fn dialog_opened(&self, dialog: Dialog) {
@@ -105,6 +90,15 @@ impl State {
         self.change(|inner| inner.page.dialog = None);
     }
 
+    /// Nobody waits for what is being loaded: that it does not come, which may be told when the next one is begun, is no
+    /// failure.
+    pub(super) fn given_up(&self) {
+        self.change(|inner| {
+            inner.navigation = None;
+            inner.page.is_leaving = false;
+        });
+    }
+
     /// Nothing more will be heard of the page.
     pub(super) fn ended(&self) {
         self.change(|inner| inner.page.is_gone = true);
@@ -115,18 +109,19 @@ impl State {
         match method {
             "browsingContext.contextCreated" => self.change(|inner| inner.plant(info, None)),
             "browsingContext.contextDestroyed" => self.change(|inner| {
-                inner.uproot(&info.context);
+                inner.frames.uproot(&FrameId(info.context.clone()));
                 inner.page.is_closed |= is_page;
             }),
             "browsingContext.navigationStarted" if is_page => {
-                self.change(|inner| inner.page.is_leaving = true)
+                let step = serde_json::from_str::<Step>(params.get()).ok();
+                self.change(|inner| {
+                    inner.navigation = step.and_then(|step| step.navigation);
+                    inner.page.is_leaving = true;
+                });
             }
             "browsingContext.navigationCommitted" => self.change(|inner| {
                 if is_page {
-                    let frames: Vec<String> = inner.children_of(&info.context);
-                    for frame in frames {
-                        inner.uproot(&frame);
-                    }
+                    inner.frames.uproot_below(&FrameId(info.context.clone()));
                     inner.page.url.clone_from(&info.url);
                     inner.page.documents += 1;
                     inner.page.is_leaving = false;
@@ -152,11 +147,14 @@ impl State {
                 inner.page.is_loaded = true;
             }),
             "browsingContext.navigationFailed" | "browsingContext.navigationAborted" if is_page => {
-                let why = serde_json::from_str::<Failure>(params.get()).map(|failure| failure.message);
+                let Ok(Step { navigation, message }) = serde_json::from_str(params.get()) else { return };
                 self.change(|inner| {
-                    inner.page.is_leaving = false;
-                    inner.page.failures += 1;
-                    inner.page.failure = why.unwrap_or_default();
+                    if navigation.is_some() && navigation == inner.navigation {
+                        inner.page.is_leaving = false;
+                        inner.page.failures += 1;
+                        inner.page.failure =
+                            if message.is_empty() { "the page did not come".to_owned() } else { message };
+                    }
                 });
             }
             "browsingContext.userPromptOpened" => {
@@ -191,33 +189,20 @@ impl State {
 
 impl Inner {
     fn plant(&mut self, info: &ContextInfo, parent: Option<&str>) {
-        self.order += 1;
-        let known = Known {
-            parent: info.parent.clone().or(parent.map(str::to_owned)),
-            url: info.url.clone(),
-            order: self.order,
-        };
-        self.frames.entry(info.context.clone()).or_insert(known);
+        let id = FrameId(info.context.clone());
+        if self.frames.get(&id).is_none() {
+            let known = self.frames.plant(id, ());
+            known.parent = info.parent.as_deref().or(parent).map(|parent| FrameId(parent.to_owned()));
+            known.url.clone_from(&info.url);
+        }
         for child in info.children.iter().flatten() {
             self.plant(child, Some(&info.context));
         }
     }
 
     fn moved(&mut self, info: &ContextInfo) {
-        if let Some(known) = self.frames.get_mut(&info.context) {
+        if let Some(known) = self.frames.get_mut(&FrameId(info.context.clone())) {
             known.url.clone_from(&info.url);
         }
-    }
-
-    fn children_of(&self, context: &str) -> Vec<String> {
-        let children = self.frames.iter().filter(|(_, known)| known.parent.as_deref() == Some(context));
-        children.map(|(id, _)| id.clone()).collect()
-    }
-
-    fn uproot(&mut self, context: &str) {
-        for child in self.children_of(context) {
-            self.uproot(&child);
-        }
-        self.frames.remove(context);
     }
 }

@@ -20,7 +20,7 @@ use super::world::{Outcome, Worlds};
 use crate::driver::keys::Key;
 use crate::driver::{
     Answer, Driver, DriverError, Emulation, Evaluated, Frame, FrameId, Going, Modifiers, Mouse, PageState,
-    Paper, Rect, Shot,
+    Paper, Rect, Shot, Spot,
 };
 
 /// For a page to take the first commands; one that hangs takes them later.
@@ -285,12 +285,16 @@ impl Driver for Page {
         })
     }
 
-    fn mouse(&self, x: f64, y: f64, act: Mouse, held: Modifiers) -> Answer<'_, ()> {
-        Box::pin(self.mouse_at(x, y, act, held))
+    fn aims_at_frames(&self) -> bool {
+        false
     }
 
-    fn drag(&self, from: (f64, f64), to: (f64, f64)) -> Answer<'_, ()> {
-        Box::pin(self.drag_and_drop(from, to))
+    fn mouse<'a>(&'a self, at: &'a Spot, act: Mouse, held: Modifiers) -> Answer<'a, ()> {
+        Box::pin(self.mouse_at(at.view.0, at.view.1, act, held))
+    }
+
+    fn drag<'a>(&'a self, from: &'a Spot, to: &'a Spot) -> Answer<'a, ()> {
+        Box::pin(self.drag_and_drop(from.view, to.view))
     }
 
     fn key<'a>(&'a self, key: &'a Key, is_down: bool, held: Modifiers) -> Answer<'a, ()> {

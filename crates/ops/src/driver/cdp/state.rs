@@ -1,6 +1,6 @@
 //! What events tell of a page: frames and their sessions, loading, dialogs, downloads.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bowline_wire::SessionId;
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::driver::tree::Frames;
 use crate::driver::{Dialog, Frame, FrameId, PageState};
 
 pub(super) struct State {
@@ -22,9 +23,8 @@ pub(super) struct State {
 struct Inner {
     page: PageState,
     main: Option<FrameId>,
-    frames: HashMap<FrameId, Known>,
-    /// In the order in which they came.
-    order: u64,
+    /// With the session that each is reached through.
+    frames: Frames<SessionId>,
     /// Sessions of frames that have not been asked for theirs yet.
     unprepared: Vec<SessionId>,
     /// Those that have been asked, and are waited for.
@@ -33,13 +33,6 @@ struct Inner {
     trace: Option<String>,
     /// What is being dragged.
     dragged: Option<Value>,
-}
-
-struct Known {
-    parent: Option<FrameId>,
-    url: String,
-    session: SessionId,
-    order: u64,
 }
 
 #[derive(Deserialize)]
@@ -172,24 +165,11 @@ impl State {
 
     /// The session that a frame is reached through.
     pub(super) fn session_of(&self, frame: &FrameId) -> Option<SessionId> {
-        self.inner().frames.get(frame).map(|known| known.session.clone())
+        self.inner().frames.get(frame).map(|known| known.way.clone())
     }
 
     pub(super) fn frames(&self) -> Vec<Frame> {
-        let inner = self.inner();
-        let mut known: Vec<(&FrameId, &Known)> = inner.frames.iter().collect();
-        known.sort_by_key(|(_, known)| known.order);
-        let mut frames: Vec<Frame> = Vec::new();
-        let mut waiting: Vec<Option<FrameId>> = vec![None];
-        // Parents before children, also when a child became known first.
-        while let Some(parent) = waiting.pop() {
-            for (id, known) in known.iter().filter(|(_, known)| known.parent == parent) {
-                let frame = Frame { id: (*id).clone(), parent: known.parent.clone(), url: known.url.clone() };
-                frames.push(frame);
-                waiting.insert(0, Some((*id).clone()));
-            }
-        }
-        frames
+        self.inner().frames.list()
     }
 
     /// Sessions of frames that are to be asked for their own frames.
@@ -223,7 +203,7 @@ impl State {
     pub(super) fn not_prepared(&self, session: SessionId) {
         self.change(|inner| {
             inner.preparing.remove(&session);
-            if inner.frames.values().any(|known| known.session == session) {
+            if inner.frames.has(|way| *way == session) {
                 inner.unprepared.push(session);
             }
         });
@@ -266,15 +246,10 @@ impl State {
         self.change(|inner| {
             let id = FrameId(info.target_id.to_string());
             let parent = info.parent_frame_id.as_ref().map(|parent| FrameId(parent.to_string()));
-            let order = inner.next_order();
-            let known = inner.frames.entry(id).or_insert(Known {
-                parent,
-                url: String::new(),
-                session: session.clone(),
-                order,
-            });
+            let known = inner.frames.plant(id, session.clone());
+            known.parent = known.parent.take().or(parent);
             known.url = info.url.clone();
-            known.session = session.clone();
+            known.way = session.clone();
             inner.unprepared.push(session);
         });
     }
@@ -285,7 +260,7 @@ impl State {
             if is_page {
                 inner.page.is_closed = true;
             }
-            inner.frames.retain(|_, known| known.session.as_str() != session);
+            inner.frames.retain(|way| way.as_str() != session);
             inner.unprepared.retain(|child| child.as_str() != session);
             inner.preparing.retain(|child| child.as_str() != session);
         });
@@ -297,13 +272,7 @@ impl State {
             "Page.frameAttached" => {
                 let Ok(Event { params }) = serde_json::from_str::<Event<OfFrame>>(message) else { return };
                 self.change(|inner| {
-                    let order = inner.next_order();
-                    let known = inner.frames.entry(params.frame_id).or_insert(Known {
-                        parent: None,
-                        url: String::new(),
-                        session: SessionId::new(session),
-                        order,
-                    });
+                    let known = inner.frames.plant(params.frame_id, SessionId::new(session));
                     known.parent = params.parent_frame_id;
                 });
             }
@@ -311,7 +280,7 @@ impl State {
                 let Ok(Event { params }) = serde_json::from_str::<Event<OfFrame>>(message) else { return };
                 // One that moves to another process stays, under another session.
                 if params.reason != "swap" {
-                    self.change(|inner| inner.uproot(&params.frame_id));
+                    self.change(|inner| inner.frames.uproot(&params.frame_id));
                 }
             }
             "Page.frameNavigated" => {
@@ -409,16 +378,11 @@ impl State {
 }
 
 impl Inner {
-    fn next_order(&mut self) -> u64 {
-        self.order += 1;
-        self.order
-    }
-
     fn navigated(&mut self, session: &SessionId, frame: FrameInfo, is_page: bool) {
         let url = format!("{}{}", frame.url, frame.url_fragment);
         if is_page && frame.parent_id.is_none() {
             if let Some(main) = self.main.replace(frame.id.clone()).filter(|main| *main != frame.id) {
-                self.uproot(&main);
+                self.frames.uproot(&main);
             }
             self.page.url = url.clone();
             self.page.documents += 1;
@@ -427,35 +391,20 @@ impl Inner {
             self.page.is_loaded = false;
             self.page.has_crashed = false;
         }
-        let children: Vec<FrameId> = self.children_of(&frame.id);
-        for child in children {
-            self.uproot(&child);
-        }
-        let order = self.next_order();
-        let known = self.frames.entry(frame.id).or_insert(Known {
-            parent: None,
-            url: String::new(),
-            session: session.clone(),
-            order,
-        });
+        self.frames.uproot_below(&frame.id);
+        let known = self.frames.plant(frame.id, session.clone());
         // The root of a child session does not know its parent.
         known.parent = frame.parent_id.or(known.parent.take());
         known.url = url;
-        known.session = session.clone();
+        known.way = session.clone();
     }
 
     fn plant(&mut self, session: &SessionId, tree: &FrameTree, is_page: bool) {
         let FrameInfo { id, parent_id, url, url_fragment } = tree.frame.clone();
-        let order = self.next_order();
-        let known = self.frames.entry(id.clone()).or_insert(Known {
-            parent: None,
-            url: String::new(),
-            session: session.clone(),
-            order,
-        });
+        let known = self.frames.plant(id.clone(), session.clone());
         known.parent = parent_id.or(known.parent.take());
         known.url = format!("{url}{url_fragment}");
-        known.session = session.clone();
+        known.way = session.clone();
         if is_page && known.parent.is_none() {
             self.page.url = known.url.clone();
             self.main = Some(id);
@@ -463,17 +412,5 @@ impl Inner {
         for child in &tree.child_frames {
             self.plant(session, child, is_page);
         }
-    }
-
-    fn children_of(&self, frame: &FrameId) -> Vec<FrameId> {
-        let children = self.frames.iter().filter(|(_, known)| known.parent.as_ref() == Some(frame));
-        children.map(|(id, _)| id.clone()).collect()
-    }
-
-    fn uproot(&mut self, frame: &FrameId) {
-        for child in self.children_of(frame) {
-            self.uproot(&child);
-        }
-        self.frames.remove(frame);
     }
 }
