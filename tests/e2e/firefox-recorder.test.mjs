@@ -267,6 +267,8 @@ test('lists of sites hold in a Firefox, beside a client that holds requests itse
     await assert.rejects(bidi.send('browsingContext.navigate', { context: tab, url: `${site.other}/two`, wait: 'complete' }));
     await bidi.send('browsingContext.navigate', { context: tab, url: site.url('/framed'), wait: 'complete' });
     await rest.line(tab, /Refused by policy: .*localhost/);
+    // Of what these ask for nobody is told.
+    assert.equal(await bidi.evaluate('typeof SharedWorker + typeof navigator.serviceWorker', tab), 'undefinedundefined');
     const reached = site.requests.filter((request) => /\/(echo|frame|two)$/.test(request));
     assert.deepEqual(reached, ['GET /two'], 'nothing but the first page has reached the site');
     assert.ok(site.requests.includes('GET /pixel'), "a page's pictures may come from anywhere");

@@ -13,9 +13,8 @@ import { endAllOf } from './lib/processes.mjs';
 const ALONE = ['load.test.mjs', 'lifecycle-faults.test.mjs', 'firefox-launch.test.mjs', 'own-many.test.mjs'];
 
 /** Files that are run with every kind of browser. */
-const FOR_ALL = ['actions.test.mjs', 'ops-cancel.test.mjs', 'ops-hard.test.mjs', 'ops-page.test.mjs'];
-const isForFirefox = (file) => FOR_ALL.includes(file);
-const isForOwn = (file) => FOR_ALL.includes(file) || file.startsWith('clients-') || file === 'ops-sites.test.mjs';
+const FOR_ALL = ['actions.test.mjs', 'ops-cancel.test.mjs', 'ops-hard.test.mjs', 'ops-page.test.mjs', 'ops-sites.test.mjs'];
+const isForOwn = (file) => FOR_ALL.includes(file) || file.startsWith('clients-');
 
 const args = process.argv.slice(2);
 const direct = args.includes('--direct');
@@ -44,7 +43,7 @@ try {
   failed |= await run(files.filter((file) => !ALONE.includes(file)), 2);
   if (!direct) {
     failed |= await run(files.filter(isForOwn), 2, { E2E_TARGET: 'own' });
-    failed |= await run(files.filter(isForFirefox), 2, { E2E_TARGET: 'firefox' });
+    failed |= await run(files.filter((file) => FOR_ALL.includes(file)), 2, { E2E_TARGET: 'firefox' });
   }
   failed |= await run(files.filter((file) => ALONE.includes(file)), 1);
 } finally {

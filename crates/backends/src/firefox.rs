@@ -33,7 +33,8 @@ impl Backends {
         let unwritable = |error: std::io::Error| {
             failed("bad_profile", format!("the profile {} could not be written: {error}", profile.display()))
         };
-        profile::prepare(&profile).map_err(unwritable)?;
+        let keeps_sites = !self.sites.of(name).is_empty();
+        profile::prepare(&profile, keeps_sites).map_err(unwritable)?;
         let mut command = self.firefox_command(&installed.path, spec, &profile).map_err(unwritable)?;
         tracing::debug!(browser = name, program = %installed.path.display(), "spawning");
         let program = installed.path.display().to_string();

@@ -12,9 +12,16 @@ const PREFERENCES: &str = include_str!("user.js");
 /// Where Firefox says which port it listens on.
 const WAY_IN: &str = "WebDriverBiDiServer.json";
 
+/// Where pages are kept to some sites. Nobody is told what service workers ask for, and one of an earlier visit may be
+/// in the profile.
+const NO_SERVICE_WORKERS: &str = "
+// There are lists of sites (sites.allow, sites.deny), and what service workers ask for could not be kept to them.
+user_pref(\"dom.serviceWorkers.enabled\", false);
+";
+
 /// Makes a profile ready for a launch.
-pub(super) fn prepare(profile: &Path) -> io::Result<()> {
-    write_preferences(&profile.join("user.js"))?;
+pub(super) fn prepare(profile: &Path, keeps_sites: bool) -> io::Result<()> {
+    write_preferences(&profile.join("user.js"), keeps_sites)?;
     // The file of an earlier run survives it and would name a port that is now somebody else's.
     match fs::remove_file(profile.join(WAY_IN)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -23,12 +30,13 @@ pub(super) fn prepare(profile: &Path) -> io::Result<()> {
 }
 
 /// A file that somebody has made their own stays.
-fn write_preferences(file: &Path) -> io::Result<()> {
+fn write_preferences(file: &Path, keeps_sites: bool) -> io::Result<()> {
     let ours = PREFERENCES.lines().next().unwrap_or_default();
+    let wanted = format!("{PREFERENCES}{}", if keeps_sites { NO_SERVICE_WORKERS } else { "" });
     match fs::read_to_string(file) {
         Ok(text) if text.lines().next() != Some(ours) => Ok(()),
-        Ok(text) if text == PREFERENCES => Ok(()),
-        _ => files::write_private(file, PREFERENCES.as_bytes()),
+        Ok(text) if text == wanted => Ok(()),
+        _ => files::write_private(file, wanted.as_bytes()),
     }
 }
 
@@ -113,14 +121,14 @@ mod tests {
     fn preferences_are_kept_up_to_date_unless_somebody_has_made_them_their_own() {
         let profile = tempfile::tempdir().unwrap();
         let file = profile.path().join("user.js");
-        prepare(profile.path()).unwrap();
+        prepare(profile.path(), false).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), PREFERENCES);
         let first = PREFERENCES.lines().next().unwrap();
         fs::write(&file, format!("{first}\nuser_pref(\"old\", 1);\n")).unwrap();
-        prepare(profile.path()).unwrap();
+        prepare(profile.path(), false).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), PREFERENCES);
         fs::write(&file, "user_pref(\"mine\", 1);\n").unwrap();
-        prepare(profile.path()).unwrap();
+        prepare(profile.path(), false).unwrap();
         assert_eq!(fs::read_to_string(&file).unwrap(), "user_pref(\"mine\", 1);\n");
     }
 
@@ -144,7 +152,7 @@ mod tests {
         let profile = tempfile::tempdir().unwrap();
         fs::write(profile.path().join(WAY_IN), "{\"ws_host\": \"127.0.0.1\", \"ws_port\": 9}").unwrap();
         assert!(way_in(profile.path()).is_some());
-        prepare(profile.path()).unwrap();
+        prepare(profile.path(), false).unwrap();
         assert_eq!(way_in(profile.path()), None);
     }
 

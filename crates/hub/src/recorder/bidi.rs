@@ -34,6 +34,9 @@ use crate::bidi::{BidiError, Client, Session, page_info};
 /// The world in which a page is asked for its title.
 const SANDBOX: &str = "bowline-recorder";
 
+/// Where pages are kept to some sites. Firefox tells nobody what a shared worker asks for, so there are none.
+const NO_SHARED_WORKERS: &str = "() => { delete globalThis.SharedWorker; }";
+
 pub(super) struct Attendant {
     recorder: Arc<Recorder>,
     browser: String,
@@ -50,6 +53,13 @@ pub(super) struct Attendant {
     pending: HashMap<u64, Pending>,
     alarms: Alarms<Alarm>,
     last_dialog: u64,
+    joining: Option<Joining>,
+}
+
+/// Commands that have not been answered yet, and who waits until they are.
+struct Joining {
+    left: usize,
+    done: oneshot::Sender<Result<(), Refusal>>,
 }
 
 /// One tab, by its context.
@@ -76,9 +86,9 @@ struct Frame {
 
 /// What an answer is for.
 enum Pending {
-    /// One of the commands by which it joins; the last one tells.
-    Joined(oneshot::Sender<Result<(), Refusal>>),
-    Needed(&'static str),
+    /// One of the commands by which it joins, without which it is of no use.
+    Joining,
+    Collector,
     Title(TabKey),
     PostData(TabKey, Seq),
     Body(oneshot::Sender<Result<Body, BodyError>>),
@@ -100,6 +110,7 @@ impl Attendant {
     ) -> Result<(), BidiError> {
         let settings = &recorder.settings;
         let dialog_timeout = if is_headed { settings.dialog_timeout_headed } else { settings.dialog_timeout };
+        let (done, ready) = oneshot::channel();
         let mut attendant = Self {
             recorder: recorder.clone(),
             browser: browser.to_owned(),
@@ -115,22 +126,39 @@ impl Attendant {
             pending: HashMap::new(),
             alarms: Alarms::default(),
             last_dialog: 0,
+            joining: Some(Joining { left: 0, done }),
         };
         let largest = settings.body.min(settings.body_buffer);
         let collector = json!({"dataTypes": ["request", "response"], "maxEncodedDataSize": largest});
-        attendant.post("network.addDataCollector", &collector, Some(Pending::Needed("bodies")));
-        let (joined, ready) = oneshot::channel();
+        attendant.post("network.addDataCollector", &collector, Some(Pending::Collector));
         let subscribe = json!({"events": ["browsingContext", "log.entryAdded", "network"]});
+        attendant.begin("session.subscribe", &subscribe);
         if recorder.origins(browser).is_some() {
-            // The subscription first: what is held is told by its events.
-            attendant.post("session.subscribe", &subscribe, Some(Pending::Needed("events")));
-            let intercept = json!({"phases": ["beforeRequestSent"]});
-            attendant.post("network.addIntercept", &intercept, Some(Pending::Joined(joined)));
-        } else {
-            attendant.post("session.subscribe", &subscribe, Some(Pending::Joined(joined)));
+            attendant.begin("network.addIntercept", &json!({"phases": ["beforeRequestSent"]}));
+            let preload = json!({"functionDeclaration": NO_SHARED_WORKERS});
+            attendant.begin("script.addPreloadScript", &preload);
         }
         tasks.spawn(attendant.run(asks));
         ready.await.map_err(|_| BidiError::Closed)?.map_err(BidiError::Refused)
+    }
+
+    /// A command that must be carried out before the browser is used.
+    fn begin(&mut self, method: &str, params: &Value) {
+        if let Some(joining) = &mut self.joining {
+            joining.left += 1;
+        }
+        self.post(method, params, Some(Pending::Joining));
+    }
+
+    fn joined(&mut self, answer: Result<(), Refusal>) {
+        let Some(joining) = &mut self.joining else { return };
+        joining.left -= 1;
+        if (joining.left == 0 || answer.is_err())
+            && let Some(Joining { done, .. }) = self.joining.take()
+        {
+            // Whoever waited may have lost patience.
+            let _ = done.send(answer);
+        }
     }
 
     async fn run(mut self, mut asks: mpsc::Receiver<Ask>) {
@@ -235,11 +263,10 @@ impl Attendant {
     fn answered(&mut self, id: u64, answer: Result<&str, Refusal>) {
         match self.pending.remove(&id) {
             None => {}
-            // Whoever asked may have left.
-            Some(Pending::Joined(joined)) => drop(joined.send(answer.map(|_| ()))),
-            Some(Pending::Needed(what)) => {
+            Some(Pending::Joining) => self.joined(answer.map(|_| ())),
+            Some(Pending::Collector) => {
                 if let Err(error) = answer {
-                    tracing::warn!(browser = self.browser, what, %error, "not all of it is recorded");
+                    tracing::warn!(browser = self.browser, %error, "no bodies are recorded");
                 }
             }
             Some(Pending::Title(tab)) => {
@@ -254,6 +281,7 @@ impl Attendant {
                 let (text, _) = cdp_network::cut(text, self.recorder.settings.caps.text);
                 self.recorder.store().update_network(tab, seq, |record| record.post_data = Some(text));
             }
+            // Whoever asked may have left.
             Some(Pending::Body(done)) => {
                 let body = answer.map_err(|error| BodyError::Gone(error.message));
                 let body = body.and_then(|answer| {
