@@ -71,6 +71,12 @@ impl Refusal {
     pub fn new(error: &'static str, message: impl Into<String>) -> Self {
         Self { error: Cow::Borrowed(error), message: message.into(), stacktrace: String::new() }
     }
+
+    /// What a script has thrown, of which Firefox makes a failure of its own where it has no stack.
+    pub fn thrown(&self) -> Option<&str> {
+        let (_, thrown) = self.message.split_once("unable to build exceptionDetails for exception: ")?;
+        Some(thrown)
+    }
 }
 
 #[derive(Deserialize)]
@@ -195,5 +201,8 @@ mod tests {
         assert_eq!(error, Refusal { stacktrace: "s".to_owned(), ..Refusal::new("no such frame", "m") });
         assert_eq!(failure(Some(7), &error), refusal);
         assert!(Message::parse("{}").is_none());
+        let said = "Error: Missing stack, unable to build exceptionDetails for exception: TypeError: no";
+        assert_eq!(Refusal::new("unknown error", said).thrown(), Some("TypeError: no"));
+        assert_eq!(Refusal::new("unknown error", "no").thrown(), None);
     }
 }

@@ -160,7 +160,12 @@ impl Hands {
                 "expression": text, "target": {"context": target}, "awaitPromise": true, "userActivation": true,
                 "resultOwnership": "root", "serializationOptions": {"maxObjectDepth": 3, "maxDomDepth": 0},
             });
-            let read = self.outcome("script.evaluate", &params).await?;
+            let read = match self.outcome("script.evaluate", &params).await {
+                Err(ExecuteError::RefusedByBidi(refusal)) if refusal.thrown().is_some() => {
+                    return Err(EvaluateError::Threw(refusal.thrown().unwrap_or_default().to_owned()));
+                }
+                read => read?,
+            };
             let is_unread = read.exception_details.as_ref().is_some_and(|details| details.is_syntax_error());
             // What cannot be read in any way is told as it was meant in the first.
             outcome = match outcome {

@@ -98,6 +98,9 @@ fn failed(error: BidiError) -> DriverError {
     match error {
         BidiError::Closed => DriverError::Gone,
         BidiError::TimedOut { after, .. } => DriverError::TimedOut(after),
+        BidiError::Refused(refusal) if refusal.thrown().is_some() => {
+            DriverError::Threw(refusal.thrown().unwrap_or_default().to_owned())
+        }
         BidiError::Refused(refusal) => match &*refusal.error {
             "no such frame" | "no such node" | "no such handle" | "stale element reference" => {
                 DriverError::Navigated
