@@ -10,7 +10,7 @@ import { E2E } from './lib/env.mjs';
 import { endAllOf } from './lib/processes.mjs';
 
 /** Files that measure time or fill the machine: nothing may run beside them. */
-const ALONE = ['load.test.mjs', 'lifecycle-faults.test.mjs', 'firefox-launch.test.mjs', 'own-many.test.mjs'];
+const ALONE = ['load.test.mjs', 'lifecycle-faults.test.mjs', 'firefox-launch.test.mjs', 'own-many.test.mjs', 'own-firefox.test.mjs'];
 
 /** Files that are run with every kind of browser. */
 const FOR_ALL = ['actions.test.mjs', 'ops-cancel.test.mjs', 'ops-hard.test.mjs', 'ops-page.test.mjs'];
