@@ -1,5 +1,5 @@
-//! The browser extension that is embedded in this binary: its id, and putting it where a browser can
-//! load it from. Knows nothing of hubs.
+//! The browser extension that is embedded in this binary, for each kind of browser: its ids, and putting it where a
+//! browser can load it from. Knows nothing of hubs.
 
 use std::fs;
 use std::io;
@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
+use crate::zip;
 
-/// Every file of the extension by its path in it. Empty in a build without one.
-static FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/extension_files.rs"));
+type Files = &'static [(&'static str, &'static [u8])];
+
+/// Every file of each package by its path in it. Empty in a build without the extension.
+static PACKAGES: &[(&str, Files)] = include!(concat!(env!("OUT_DIR"), "/extension_files.rs"));
 
 const MANIFEST: &str = "manifest.json";
 /// Beside the extension's own files: what wrote them.
@@ -19,27 +22,76 @@ const NOTE: &str = "bowline-install.json";
 /// The native messaging host's name, which the extension asks for.
 pub(crate) const NATIVE_HOST: &str = "dev.bowline.hub";
 
-/// The id that a browser gives to our extension, from the key in its manifest.
-pub(crate) fn own_id() -> Option<String> {
-    bowline_wire::pairing::id_of_manifest(file(MANIFEST)?)
+/// For which browsers the extension is put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Package {
+    /// Chrome, and all that is made of Chromium.
+    Chrome,
+    Firefox,
+    /// As source for Apple's converter.
+    Safari,
 }
 
-/// The extensions that may connect: ours, and those that the user has named.
+impl Package {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Chrome => "chrome",
+            Self::Firefox => "firefox",
+            Self::Safari => "safari",
+        }
+    }
+
+    fn files(self) -> Files {
+        PACKAGES.iter().find(|(name, _)| *name == self.name()).map_or(&[], |(_, files)| files)
+    }
+
+    fn file(self, name: &str) -> Option<&'static [u8]> {
+        self.files().iter().find(|(known, _)| *known == name).map(|(_, content)| *content)
+    }
+
+    pub(crate) fn is_embedded(self) -> bool {
+        !self.files().is_empty()
+    }
+
+    /// The extension's own version.
+    pub(crate) fn version(self) -> Option<String> {
+        version_in(self.file(MANIFEST)?)
+    }
+
+    /// The id that a browser knows it by: from the key in the manifest, or, in Firefox, as it is written there.
+    pub(crate) fn id(self) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Manifest {
+            browser_specific_settings: Settings,
+        }
+        #[derive(Deserialize)]
+        struct Settings {
+            gecko: Gecko,
+        }
+        #[derive(Deserialize)]
+        struct Gecko {
+            id: String,
+        }
+        let manifest = self.file(MANIFEST)?;
+        match self {
+            Self::Chrome | Self::Safari => bowline_wire::pairing::id_of_manifest(manifest),
+            Self::Firefox => {
+                let Manifest { browser_specific_settings } = serde_json::from_slice(manifest).ok()?;
+                Some(browser_specific_settings.gecko.id)
+            }
+        }
+    }
+
+    /// All of it in one file, as Firefox installs it.
+    pub(crate) fn archive(self) -> Vec<u8> {
+        zip::archive(self.files().iter().copied())
+    }
+}
+
+/// The extensions of Chromium that may connect: ours, and those that the user has named.
 pub(crate) fn accepted_ids(config: &Config) -> Vec<String> {
-    own_id().into_iter().chain(config.extension_ids.iter().cloned()).collect()
-}
-
-/// The extension's own version.
-pub(crate) fn version() -> Option<String> {
-    version_in(file(MANIFEST)?)
-}
-
-pub(crate) fn is_embedded() -> bool {
-    !FILES.is_empty()
-}
-
-fn file(name: &str) -> Option<&'static [u8]> {
-    FILES.iter().find(|(known, _)| *known == name).map(|(_, content)| *content)
+    Package::Chrome.id().into_iter().chain(config.extension_ids.iter().cloned()).collect()
 }
 
 fn version_in(manifest: &[u8]) -> Option<String> {
@@ -78,12 +130,13 @@ pub(crate) enum Change {
 }
 
 /// Looks at what lies in `dir`.
-pub(crate) fn installation(dir: &Path) -> Installation {
+pub(crate) fn installation(package: Package, dir: &Path) -> Installation {
+    let files = package.files();
     let same =
         |(name, content): &(&str, &[u8])| fs::read(dir.join(name)).is_ok_and(|found| found == *content);
     let state = match fs::metadata(dir) {
         Err(_) => Installed::Missing,
-        Ok(_) if is_embedded() && FILES.iter().all(same) && count(dir) == FILES.len() + 1 => {
+        Ok(_) if package.is_embedded() && files.iter().all(same) && count(dir) == files.len() + 1 => {
             Installed::Current
         }
         Ok(_) => Installed::Different,
@@ -93,8 +146,8 @@ pub(crate) fn installation(dir: &Path) -> Installation {
 }
 
 /// Writes the extension to `dir` as a whole: a browser sees the old files or the new ones.
-pub(crate) fn install(dir: &Path) -> io::Result<Change> {
-    let before = installation(dir);
+pub(crate) fn install(package: Package, dir: &Path) -> io::Result<Change> {
+    let before = installation(package, dir);
     if before.state == Installed::Current {
         return Ok(Change::Unchanged);
     }
@@ -103,7 +156,7 @@ pub(crate) fn install(dir: &Path) -> io::Result<Change> {
         dir.with_file_name(format!(".{name}.{what}.{}", std::process::id()))
     };
     let new = aside("new");
-    let written = write_all(&new).and_then(|()| replace(&new, dir, &aside("old")));
+    let written = write_all(package, &new).and_then(|()| replace(&new, dir, &aside("old")));
     // What was there before, or the half that was written.
     for left in [new, aside("old")] {
         let _ = fs::remove_dir_all(left);
@@ -115,16 +168,16 @@ pub(crate) fn install(dir: &Path) -> io::Result<Change> {
     })
 }
 
-fn write_all(dir: &Path) -> io::Result<()> {
+fn write_all(package: Package, dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    for (name, content) in FILES {
+    for (name, content) in package.files() {
         let path = dir.join(name);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
         fs::write(path, content)?;
     }
-    let note = serde_json::json!({"bowline": env!("CARGO_PKG_VERSION"), "extension": version()});
+    let note = serde_json::json!({"bowline": env!("CARGO_PKG_VERSION"), "extension": package.version()});
     fs::write(dir.join(NOTE), format!("{note}\n"))
 }
 
@@ -163,6 +216,8 @@ mod tests {
 
     #[test]
     fn installing_twice_changes_nothing_and_a_changed_file_is_mended() {
+        let installation = |dir: &Path| installation(Package::Chrome, dir);
+        let install = |dir: &Path| install(Package::Chrome, dir);
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("extension");
         assert_eq!(installation(&dir).state, Installed::Missing);
@@ -172,10 +227,23 @@ mod tests {
         assert_eq!(install(&dir).unwrap(), Change::Updated { from: None });
         assert!(!dir.join("stale.js").exists());
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "nothing is left beside it");
-        if is_embedded() {
+        if Package::Chrome.is_embedded() {
             assert_eq!(install(&dir).unwrap(), Change::Unchanged);
             fs::write(dir.join(MANIFEST), "{}").unwrap();
             assert_eq!(installation(&dir).state, Installed::Different);
+        }
+    }
+
+    #[test]
+    fn each_package_has_its_own_manifest_and_no_others() {
+        for package in [Package::Chrome, Package::Firefox, Package::Safari] {
+            let files = package.files();
+            if files.is_empty() {
+                continue;
+            }
+            let manifests = files.iter().filter(|(name, _)| name.ends_with(MANIFEST)).count();
+            assert_eq!((manifests, package.version().is_some()), (1, true), "{package:?}");
+            assert!(!files.iter().any(|(name, _)| *name == "packages.json"), "{package:?}");
         }
     }
 }

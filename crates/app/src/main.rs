@@ -22,6 +22,7 @@ mod signals;
 mod sse;
 mod standby;
 mod tiny_cdp;
+mod zip;
 
 use std::process::ExitCode;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 
+use crate::bundle::Package;
 use crate::failure::{Failure, exit};
 
 #[derive(Debug, Clone)]
@@ -63,8 +64,17 @@ impl Paths {
     }
 
     /// What a browser loads the extension from.
-    pub(crate) fn extension(&self) -> PathBuf {
-        self.data.join("extension")
+    pub(crate) fn extension(&self, package: Package) -> PathBuf {
+        self.data.join(match package {
+            Package::Chrome => "extension",
+            Package::Firefox => "extension-firefox",
+            Package::Safari => "extension-safari",
+        })
+    }
+
+    /// The same in one file, for Firefox.
+    pub(crate) fn extension_archive(&self) -> PathBuf {
+        self.data.join("bowline.xpi")
     }
 }
 

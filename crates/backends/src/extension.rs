@@ -1,11 +1,12 @@
-//! The browser that a person uses, through the extension in it.
+//! The browser that a person uses, through the extension in it. One in Firefox speaks BiDi by itself: see `bidi.rs`.
 //!
-//! The extension has one debugger per tab and none for the browser. So the hub plays the browser: a virtual
+//! In Chromium the extension has one debugger per tab and none for the browser. So the hub plays the browser: a virtual
 //! one (`machine.rs`) stands between the router, which takes it for a Chromium, and the extension. This file
 //! is its shell: it moves messages, keeps the time, and waits for an extension that is gone for a moment.
 
 mod acts;
 mod attach;
+mod bidi;
 mod browser;
 mod cancel;
 mod children;
@@ -72,6 +73,9 @@ pub(crate) async fn start(
     tasks: &TaskTracker,
 ) -> Result<Started, StartError> {
     let Some(mut relay) = extensions.take(&spec.instance, PATIENCE).await else { return Err(not_there()) };
+    if relay.visitor.speaks == Protocol::Bidi {
+        return bidi::start(extensions, name, relay, sites, tasks).await;
+    }
     let salt = u64::from_str_radix(spec.instance.get(..16).unwrap_or("0"), 16).unwrap_or_default();
     let mut machine = Machine::new(relay.visitor.clone(), Instant::now(), salt);
     machine.policy.sites = sites.clone();

@@ -132,7 +132,8 @@ impl Backend for Backends {
     fn speaks(&self, spec: &Spec) -> Protocol {
         let wanted = match spec {
             Spec::Launched(spec) => spec.browser.as_deref().or(self.defaults.browser.as_deref()),
-            Spec::Attached(_) | Spec::Extension(_) => None,
+            Spec::Attached(_) => None,
+            Spec::Extension(spec) => return spec.speaks,
         };
         wanted.and_then(detect::kind_meant).map_or(Protocol::Cdp, detect::BrowserKind::protocol)
     }

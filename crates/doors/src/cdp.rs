@@ -232,7 +232,7 @@ async fn connect_bidi(
     seat: Option<Seat>,
     admit: impl Fn(&Place) -> bool,
 ) -> Response {
-    match browser.connect_bidi(admit).await {
+    match browser.connect_bidi(&handshake.client, admit).await {
         Ok(client) => carry(door, handshake, seat, client),
         Err(ConnectError::NotStarted(error)) => not_started(&error),
         Err(ConnectError::NotAdmitted) => wants_token(browser.name()),

@@ -118,6 +118,7 @@ async fn attend(control: &Control, on_upgrade: OnUpgrade, instance: &str, port: 
         browser_version: hello.browser.version.clone(),
         user_agent: hello.browser.user_agent.clone(),
         version: hello.version.clone(),
+        speaks: hello.speaks,
     });
     hub.extensions().arrive(relay);
     make_ready(control, &name);

@@ -2,7 +2,8 @@
 //!
 //! A page in some browser must not reach us: not through a name that resolves to this machine (Host),
 //! not across origins (Origin, Sec-Fetch-Site). And whoever asks for more than a throw-away browser
-//! must know the token. One path is for extensions alone, and for those that are named.
+//! must know the token. One path is for extensions alone: those of Chromium that are named, and those of Firefox, which
+//! have no names.
 
 use std::sync::Arc;
 
@@ -79,11 +80,12 @@ fn refusal(gate: &Gate, path: &str, headers: &HeaderMap) -> Option<Response> {
 fn is_extension(ids: &[String], headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     match (origins.next(), origins.next()) {
-        (Some(origin), None) => origin
-            .to_str()
-            .ok()
-            .and_then(|origin| origin.strip_prefix("chrome-extension://"))
-            .is_some_and(|id| ids.iter().any(|known| known == id)),
+        (Some(origin), None) => origin.to_str().is_ok_and(|origin| {
+            is_firefox_extension(origin)
+                || origin
+                    .strip_prefix("chrome-extension://")
+                    .is_some_and(|id| ids.iter().any(|known| known == id))
+        }),
         // An extension that may reach this address sends no origin with a plain GET; that no page made
         // the request is then said by the browser in another way. A WebSocket always has an origin.
         (None, None) => {
@@ -92,6 +94,16 @@ fn is_extension(ids: &[String], headers: &HeaderMap) -> bool {
         }
         _ => false,
     }
+}
+
+/// Firefox gives every installation an origin of its own, so none can be known beforehand. That it is an extension and no
+/// page is certain; whose it is, the handshake has to prove.
+fn is_firefox_extension(origin: &str) -> bool {
+    let Some(id) = origin.strip_prefix("moz-extension://") else { return false };
+    let is_digit = |c: u8| matches!(c, b'0'..=b'9' | b'a'..=b'f');
+    let parts: Vec<&str> = id.split('-').collect();
+    parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12])
+        && parts.iter().all(|part| part.bytes().all(is_digit))
 }
 
 fn is_own_authority(authority: &str, port: u16) -> bool {
@@ -238,6 +250,16 @@ mod tests {
         assert_eq!(knock(&gate, "/extension", &socket), Some(403));
         for path in ["/extension/", "/json", "/api/status", "/cdp"] {
             assert_eq!(knock(&gate, path, &[host, ("origin", &ours)]), Some(403), "{path}");
+        }
+        let firefox = "moz-extension://7d1a3c52-8d3c-4c7e-9d2b-0a1b2c3d4e5f";
+        assert_eq!(knock(&gate, "/extension", &[host, ("origin", firefox)]), None);
+        for path in ["/json", "/api/status", "/mcp"] {
+            assert_eq!(knock(&gate, path, &[host, ("origin", firefox)]), Some(403), "{path}");
+        }
+        for origin in
+            ["moz-extension://", "moz-extension://evil.test", &format!("{firefox}/"), &firefox.to_uppercase()]
+        {
+            assert_eq!(knock(&gate, "/extension", &[host, ("origin", origin)]), Some(403), "{origin}");
         }
         let without = Gate { extension_ids: None, ..gate };
         assert_eq!(knock(&without, "/extension", &[host, ("origin", &ours)]), Some(403));

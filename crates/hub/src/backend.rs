@@ -15,6 +15,9 @@ use futures_util::future::BoxFuture;
 use futures_util::{Sink, Stream};
 use serde::{Deserialize, Serialize};
 
+/// What is spoken over a link.
+pub use bowline_wire::Protocol;
+
 /// A message to the browser. With a session, the link puts it in front of the object's members, which
 /// saves a copy of large bodies.
 #[derive(Debug, Clone)]
@@ -56,8 +59,8 @@ pub struct Link {
     pub max_outgoing: usize,
     /// Whether a client may close the browser. Not if it is somebody else's.
     pub may_be_closed: bool,
-    /// The other side is a browser that we play ourselves. It is told more than Chromium: whose client a
-    /// session is, and where a blank tab will be sent.
+    /// The other side is ours: a browser that we play, or the keeper of a person's rules before their Firefox. It is
+    /// told more than a browser: whose client asks, and where a blank tab will be sent.
     pub is_virtual: bool,
 }
 
@@ -95,15 +98,6 @@ pub trait Process: Send {
     fn last_words(&self) -> String;
     /// Turns an early exit into the reason that a user can act on.
     fn explain(&self, exit: &Exit) -> StartError;
-}
-
-/// What is spoken over a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Protocol {
-    #[default]
-    Cdp,
-    Bidi,
 }
 
 pub struct Started {
@@ -196,6 +190,9 @@ pub struct AttachSpec {
 pub struct ExtensionSpec {
     /// Which installation of the extension: one per profile.
     pub instance: String,
+    /// What the extension speaks, as it said when it was here last.
+    #[serde(default, skip_serializing_if = "Protocol::is_usual")]
+    pub speaks: Protocol,
 }
 
 /// Starts or reaches browsers. The hub decides when.

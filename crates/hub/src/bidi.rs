@@ -35,7 +35,7 @@ use crate::upstream::Upstream;
 pub use caller::{Caller, Listener};
 pub use hands::Hands;
 pub(crate) use hands::page_info;
-pub use table::ClientId;
+pub use table::{ClientId, Who};
 use table::{Out, Table};
 
 /// The recorder may lag in a burst.
@@ -97,7 +97,7 @@ impl Session {
     ) -> Result<(Self, Capabilities), BidiError> {
         let may_be_closed = link.may_be_closed;
         let shared = Arc::new(Shared {
-            inner: Mutex::default(),
+            inner: Mutex::new(Inner { table: Table::new(link.is_virtual), ..Inner::default() }),
             upstream: Upstream::new(limits.browser_buffer),
             limits,
             max_outgoing: link.max_outgoing,
@@ -110,13 +110,10 @@ impl Session {
         shared.tasks.spawn(read(shared.clone(), link.reader));
         shared.tasks.spawn(write(shared.clone(), link.writer));
         let session = Self(shared);
-        match session.begin(may_be_closed, within).await {
-            Ok(capabilities) => Ok((session, capabilities)),
-            Err(error) => {
-                session.close("the session did not begin");
-                Err(error)
-            }
-        }
+        let unbegun = CloseUnlessBegun(Some(session.clone()));
+        let capabilities = session.begin(may_be_closed, within).await?;
+        unbegun.begun();
+        Ok((session, capabilities))
     }
 
     async fn begin(&self, may_be_closed: bool, within: Duration) -> Result<Capabilities, BidiError> {
@@ -138,13 +135,18 @@ impl Session {
 
     /// A new client, which begins with `session.new`. One of the hub's own has its session already.
     pub fn connect(&self, is_own: bool) -> Result<Client, BidiError> {
-        let limit = if is_own { OWN_BUFFER } else { self.0.limits.client_buffer };
+        self.connect_as(if is_own { Who::Own } else { Who::Agent })
+    }
+
+    /// The same for one of whom more is known.
+    pub fn connect_as(&self, who: Who) -> Result<Client, BidiError> {
+        let limit = if who.is_own() { OWN_BUFFER } else { self.0.limits.client_buffer };
         let outbox = Arc::new(Outbox::new(limit));
         let mut inner = self.inner();
         if self.has_ended() {
             return Err(BidiError::Closed);
         }
-        let id = inner.table.join(is_own);
+        let id = inner.table.join(who);
         inner.outboxes.insert(id, outbox.clone());
         Ok(Client { session: self.clone(), id, outbox })
     }
@@ -218,6 +220,23 @@ impl Session {
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.0.inner()
+    }
+}
+
+/// Ends a session that could not begin, or for which nobody waits any longer.
+struct CloseUnlessBegun(Option<Session>);
+
+impl CloseUnlessBegun {
+    fn begun(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CloseUnlessBegun {
+    fn drop(&mut self) {
+        if let Some(session) = &self.0 {
+            session.close("the session did not begin");
+        }
     }
 }
 
@@ -344,5 +363,23 @@ async fn write(shared: Arc<Shared>, mut writer: LinkWriter) {
     };
     if let Err(error) = result {
         shared.end(&format!("the connection to the browser broke: {error}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_that_nobody_waits_for_lets_go_of_its_link() {
+        let (link, mut browser) = crate::fake::link();
+        let starting = Session::start(link, Limits::default(), Duration::from_secs(60));
+        assert!(tokio::time::timeout(Duration::from_secs(1), starting).await.is_err(), "not answered");
+        assert_eq!(browser.command().await.unwrap()["method"], "session.new");
+        // Ends only when the hub's side of the link is dropped.
+        assert!(
+            tokio::time::timeout(Duration::from_secs(1), browser.from_hub.recv()).await.unwrap().is_none()
+        );
+        assert!(browser.to_hub.is_closed());
     }
 }

@@ -250,7 +250,11 @@ impl Browser {
     }
 
     /// The same for a client that speaks WebDriver BiDi, to a browser that does.
-    pub async fn connect_bidi(&self, admit: impl Fn(&Place) -> bool) -> Result<bidi::Client, ConnectError> {
+    pub async fn connect_bidi(
+        &self,
+        label: &str,
+        admit: impl Fn(&Place) -> bool,
+    ) -> Result<bidi::Client, ConnectError> {
         let mut tries = 2;
         loop {
             tries -= 1;
@@ -258,7 +262,7 @@ impl Browser {
             if !admit(&place) {
                 return Err(ConnectError::NotAdmitted);
             }
-            match place.speech.bidi()?.connect(false) {
+            match place.speech.bidi()?.connect_as(bidi::Who::Guest(label.to_owned())) {
                 Ok(client) => return Ok(client),
                 Err(_) if tries > 0 => {}
                 Err(_) => return Err(ConnectError::Gone),

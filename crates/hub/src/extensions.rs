@@ -12,6 +12,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, watch};
 
 use crate::audit::Audit;
+use crate::backend::Protocol;
 
 /// Frames under way in one direction. A side that does not keep up makes the other one wait.
 const FRAMES: usize = 256;
@@ -27,6 +28,7 @@ pub struct Visitor {
     pub user_agent: String,
     /// The extension's own version.
     pub version: String,
+    pub speaks: Protocol,
 }
 
 /// An open connection to an extension, message by message. Either side ends it by dropping its half.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::auth::Token;
-use crate::backend::{Backend, Spec};
+use crate::backend::{Backend, Protocol, Spec};
 use crate::browser::{Browser, Surroundings, Timing};
 use crate::connections::{Care, Connections};
 use crate::extensions::Extensions;
@@ -252,10 +252,10 @@ impl Hub {
     }
 
     /// The address of the user's own browser, for programs that look for it in a file. It is there while
-    /// the hub runs and an extension is paired.
+    /// the hub runs and an extension is paired, in a browser that speaks CDP. The last call, with no port, holds the lock.
     fn write_cdp_url(&self, port: u16) -> io::Result<()> {
         let Some(path) = &self.config.cdp_url_file else { return Ok(()) };
-        if port == 0 || self.config.pairings.is_empty() {
+        if port == 0 || !self.has_own_cdp() {
             return match std::fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
@@ -263,6 +263,13 @@ impl Hub {
         }
         let url = format!("ws://127.0.0.1:{port}/cdp?token={}\n", self.config.token.as_str());
         files::write_private(path, url.as_bytes())
+    }
+
+    /// Whether an extension is paired in a browser that speaks CDP, as far as that is known.
+    fn has_own_cdp(&self) -> bool {
+        let speaks =
+            |name: &str| self.browser(name).map_or_else(|_| Protocol::Cdp, |browser| browser.speaks());
+        self.config.pairings.all().iter().any(|(_, paired)| speaks(&paired.name) == Protocol::Cdp)
     }
 
     pub fn hold(self: &Arc<Self>) -> Hold {

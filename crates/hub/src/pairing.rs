@@ -95,10 +95,6 @@ impl Pairings {
         paired
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.inner().keys.iter().next().is_none()
-    }
-
     /// The installation behind a name.
     pub fn instance_of(&self, name: &str) -> Option<String> {
         let inner = self.inner();
@@ -319,7 +315,8 @@ impl Drop for Visit {
 /// A name for a new browser: the one asked for, or after its product; with a number if that is taken.
 pub fn choose_name(product: &str, wanted: Option<&str>, is_taken: impl Fn(&str) -> bool) -> String {
     let product = product.to_ascii_lowercase();
-    let kind = ["edge", "brave", "chromium", "chrome"].into_iter().find(|kind| product.contains(kind));
+    let kind =
+        ["edge", "brave", "chromium", "chrome", "firefox"].into_iter().find(|kind| product.contains(kind));
     let base = wanted.or(kind).unwrap_or("browser");
     let numbered = (2..).map(|number| format!("{base}-{number}"));
     let mut names = std::iter::once(base.to_owned()).chain(numbered);

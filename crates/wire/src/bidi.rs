@@ -120,6 +120,27 @@ pub fn raw_command(id: u64, method: &str, params: &str) -> String {
     format!("{{\"id\":{id},\"method\":{},\"params\":{params}}}", json!(method))
 }
 
+/// Who asks. Told only to what keeps a person's rules, which is no browser.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asker {
+    /// Told apart by it for as long as the browser runs.
+    pub client: u64,
+    /// What it calls itself; may be empty.
+    pub name: String,
+    /// Its scripts are the hub's own where they say so: see the rules of `read-only`.
+    pub is_op: bool,
+}
+
+/// The member of a command that has it.
+pub const ASKER: &str = "bowline:client";
+/// Told in the same way, when a client has left.
+pub const LEFT: &str = "bowline.left";
+
+/// A command with who asks it.
+pub fn asked_command(id: u64, method: &str, params: &str, asker: &Asker) -> String {
+    format!("{{\"id\":{id},\"{ASKER}\":{},\"method\":{},\"params\":{params}}}", json!(asker), json!(method))
+}
+
 pub fn success(id: u64, result: &str) -> String {
     format!("{{\"type\":\"success\",\"id\":{id},\"result\":{result}}}")
 }

@@ -10,8 +10,10 @@ pub mod ids;
 mod json;
 pub mod origins;
 pub mod pairing;
+mod protocol;
 pub mod relay;
 pub mod reply;
 
 pub use envelope::{BrowserMessage, Command, Malformed};
 pub use ids::{SessionId, TargetId};
+pub use protocol::Protocol;

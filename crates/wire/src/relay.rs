@@ -47,6 +47,15 @@ pub struct CdpEvent<'a> {
     pub params: Option<&'a RawValue>,
 }
 
+/// `bidiEvent`.
+#[derive(Debug, Deserialize)]
+pub struct BidiEvent<'a> {
+    #[serde(borrow)]
+    pub method: Cow<'a, str>,
+    #[serde(borrow)]
+    pub params: &'a RawValue,
+}
+
 #[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tab {
@@ -134,6 +143,17 @@ pub struct State {
     pub policy: Policy,
     pub tabs: Vec<Tab>,
     pub dropped: u64,
+    /// Of an extension that speaks BiDi.
+    pub session: Session,
+}
+
+/// Whether the BiDi session of before, with its subscriptions, is still there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Session {
+    #[default]
+    Fresh,
+    Kept,
 }
 
 /// What the person lets agents do.

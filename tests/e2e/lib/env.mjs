@@ -15,6 +15,9 @@ export const OWN = process.env.E2E_TARGET === 'own';
 /** With E2E_TARGET=firefox the tests of ops and actions talk to a Firefox that the hub has launched. */
 export const FIREFOX = process.env.E2E_TARGET === 'firefox';
 
+/** With E2E_TARGET=own-firefox they talk to a person's own Firefox. */
+export const OWN_FIREFOX = process.env.E2E_TARGET === 'own-firefox';
+
 /** For tests of what only a hub does: `test(name, hubOnly, fn)`. */
 export const hubOnly = { skip: DIRECT ? 'needs a hub' : false };
 

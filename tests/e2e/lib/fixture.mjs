@@ -1,11 +1,16 @@
 // What most test files begin with: one site and one target, ended when the file ends.
 import { after, before } from 'node:test';
-import { FIREFOX, OWN } from './env.mjs';
+import { FIREFOX, OWN, OWN_FIREFOX } from './env.mjs';
 import { startFirefox, startTarget } from './hub.mjs';
 import { Own } from './own.mjs';
+import { OwnFirefox } from './own-firefox.mjs';
 import { Site } from './site.mjs';
 
-const start = (options) => (OWN ? Own.start(options) : FIREFOX ? startFirefox(options) : startTarget(options));
+function start(options) {
+  if (OWN_FIREFOX) return OwnFirefox.start(options);
+  if (OWN) return Own.start(options);
+  return FIREFOX ? startFirefox(options) : startTarget(options);
+}
 
 /**
  * Gives {site, target}, filled before the file's first test. `target` may be what starts one. `open(at)` and `close(at)` add the

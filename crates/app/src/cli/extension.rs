@@ -10,7 +10,8 @@ pub(crate) enum ExtensionCommand {
     #[command(after_help = "Run it again after an update of bowline, then reload the extension.
 
 Examples:
-  bowline extension install
+  bowline extension install               Chrome, Edge, Brave, Chromium
+  bowline extension install --firefox
   bowline extension install --native      pair with one click, without a code")]
     Install(InstallArgs),
     /// Pair a browser that has the extension with the hub
@@ -44,11 +45,17 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallArgs {
+    /// For Firefox: a directory, and an .xpi file
+    #[arg(long)]
+    pub(crate) firefox: bool,
+    /// For Safari: the source that Apple's converter takes
+    #[arg(long, conflicts_with_all = ["firefox", "native"])]
+    pub(crate) safari: bool,
     /// Let the browsers found here pair without a code, through native messaging
     #[arg(long)]
     pub(crate) native: bool,
     /// Also for a browser that runs with this --user-data-dir
-    #[arg(long, value_name = "DIR", requires = "native")]
+    #[arg(long, value_name = "DIR", requires = "native", conflicts_with = "firefox")]
     pub(crate) user_data_dir: Vec<PathBuf>,
 }
 

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use crate::api::Api;
+use crate::bundle::{self, Installation, Installed, Package};
 use crate::config::{Config, Overrides};
 use crate::failure::{Failure, exit};
 use crate::output::{BAD, FAINT, GOOD, WARN};
@@ -103,6 +104,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<ExitCode, Failure> {
             add("browser", Verdict::Bad, error.to_string(), Some(error.hint(ThisMachine.platform())))
         }
     }
+    check_extension(context, &mut add);
     check_surroundings(&mut add);
     check_execute(context, config.as_ref(), &mut add);
     let bad = findings.iter().filter(|finding| finding.verdict == Verdict::Bad).count();
@@ -262,6 +264,30 @@ async fn ask_over_bidi(link: Link, begun: Instant, patience: Duration) -> Result
     let _ = session.call::<Value>("browser.close", &json!({}), TO_LEAVE).await;
     session.close("checked");
     Ok((format!("{}/{}", capabilities.browser_name, capabilities.browser_version), took))
+}
+
+/// The extension that lies where browsers load it from: who updates bowline forgets it.
+fn check_extension(
+    context: &Context<'_>,
+    add: &mut impl FnMut(&'static str, Verdict, String, Option<String>),
+) {
+    let kinds = [
+        (Package::Chrome, "extension", "bowline extension install"),
+        (Package::Firefox, "extension for Firefox", "bowline extension install --firefox"),
+    ];
+    for (package, check, command) in kinds {
+        let Installation { path, state, version } =
+            bundle::installation(package, &context.paths.extension(package));
+        let at = format!("{} in {}", version.as_deref().unwrap_or("?"), paths::shown(&path));
+        match state {
+            Installed::Missing => {}
+            Installed::Current => add(check, Verdict::Good, at, None),
+            Installed::Different => {
+                let hint = format!("run `{command}`, then reload it in the browser");
+                add(check, Verdict::Warning, format!("{at} is not that of this bowline"), Some(hint));
+            }
+        }
+    }
 }
 
 /// Node and Playwright, which `execute` alone needs.

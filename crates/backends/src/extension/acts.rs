@@ -60,7 +60,7 @@ fn is_act(method: &str) -> bool {
 }
 
 /// An address without what may hold secrets.
-fn without_query(url: &str) -> String {
+pub(super) fn without_query(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

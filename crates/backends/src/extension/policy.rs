@@ -25,11 +25,15 @@ pub(super) fn is_locked(policy: &Policy) -> bool {
     !policy.allow.is_empty() || !policy.deny.is_empty() || !policy.sites.is_empty()
 }
 
+/// An address without what the browser leaves out of it, and which must not hide what it is.
+pub(super) fn as_read(url: &str) -> String {
+    let url: String = url.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
+    url.trim_start_matches(|c: char| c <= ' ').to_owned()
+}
+
 /// Why an address must not be gone to.
 pub(super) fn refused_address(policy: &Policy, url: &str) -> Option<String> {
-    // What the browser leaves out of an address must not hide what it is.
-    let url: String = url.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
-    let url = url.trim_start_matches(|c: char| c <= ' ');
+    let url = &as_read(url);
     if is_blank(url) {
         return None;
     }
@@ -62,7 +66,7 @@ pub(super) fn refused_address(policy: &Policy, url: &str) -> Option<String> {
     Some(format!("Refused by policy: {refusal}. The hub's configuration says so (sites.allow, sites.deny)."))
 }
 
-fn told(what: &str, switch: &str) -> String {
+pub(super) fn told(what: &str, switch: &str) -> String {
     format!(
         "Refused by policy: {what}. The person can change it in the Bowline extension's popup ({switch})."
     )

@@ -16,7 +16,7 @@ use super::model::{
     ConfirmRequest, ExtensionStatus, ExtensionsStatus, NativeRequest, NativeStatus, PairingRequest,
     PairingStatus,
 };
-use super::seat;
+use super::seat::{self, Newcomer};
 use crate::control::{self, Control, success};
 use crate::extract::{Body, Segments};
 use crate::failure::Failure;
@@ -124,7 +124,7 @@ async fn native(
         registry::check_name(name).map_err(HubError::from)?;
     }
     let key = bowline_hub::auth::random_bytes().map(Key::new).map_err(HubError::NotSaved)?;
-    let name = seat::place(&control, &instance, &browser.name, name.as_deref()).await?;
+    let name = seat::place(&control, Newcomer::in_product(&instance, &browser.name), name.as_deref()).await?;
     let hub = &control.hub;
     hub.pairings().store(&instance, &name, key.clone(), browser).map_err(HubError::NotSaved)?;
     hub.write_state()?;

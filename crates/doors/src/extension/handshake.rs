@@ -195,7 +195,10 @@ fn other_protocol(version: &str, opening: &Opening) -> Ended {
     let (older, hint) = if opening.protocol > PROTOCOL {
         ("hub", "update bowline, then run `bowline shutdown`; the next command starts the new one")
     } else {
-        ("extension", "run `bowline extension install`, then reload the extension in chrome://extensions")
+        (
+            "extension",
+            "run `bowline extension install` (`--firefox` for Firefox), then reload the extension in the browser",
+        )
     };
     let message = format!(
         "the versions do not fit: the hub {version} speaks protocol {PROTOCOL}, the extension {} speaks protocol {}; the {older} is older",

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::{BidiError, Client, Session};
+use super::{BidiError, Client, Session, Who};
 use crate::outbox::Outbox;
 
 /// Hears an event: its method and its parameters.
@@ -42,14 +42,14 @@ impl Caller {
         tasks: &TaskTracker,
         listener: Listener,
     ) -> Result<Self, BidiError> {
-        let caller = Self::new(session.connect(false)?, tasks, listener);
+        let caller = Self::new(session.connect_as(Who::Agent)?, tasks, listener);
         caller.call("session.new", &json!({"capabilities": {}})).await?;
         Ok(caller)
     }
 
     /// The same for the hub itself, which nobody counts and from whom nothing is hidden.
     pub(super) fn own(session: &Session, tasks: &TaskTracker, listener: Listener) -> Result<Self, BidiError> {
-        Ok(Self::new(session.connect(true)?, tasks, listener))
+        Ok(Self::new(session.connect_as(Who::Hands)?, tasks, listener))
     }
 
     fn new(client: Client, tasks: &TaskTracker, listener: Listener) -> Self {

@@ -9,7 +9,7 @@ mod told;
 
 use std::collections::{BTreeMap, HashMap};
 
-use bowline_wire::bidi::{self, Refusal, Tree};
+use bowline_wire::bidi::{self, Asker, Refusal, Tree};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -33,9 +33,27 @@ pub(super) enum Out {
 
 pub(super) type OwnAnswer = oneshot::Sender<Result<Box<RawValue>, Refusal>>;
 
-struct Client {
+/// Who a client is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Who {
     /// The hub's own: the recorder, which sees everything.
-    is_own: bool,
+    Own,
+    /// The hub's own commands on tabs, for whoever has asked for them. The same, but for a person's rules.
+    Hands,
+    /// An agent, for which an op of the hub asks.
+    Agent,
+    /// Whoever came through the door, by the name that it has given itself.
+    Guest(String),
+}
+
+impl Who {
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self, Self::Own | Self::Hands)
+    }
+}
+
+struct Client {
+    who: Who,
     session: Option<String>,
     subscriptions: Vec<Subscription>,
 }
@@ -71,9 +89,15 @@ pub(super) struct Table {
     holds: Holds,
     may_be_closed: bool,
     close_requested: bool,
+    /// The other side of the link is to know who asks.
+    names_askers: bool,
 }
 
 impl Table {
+    pub(super) fn new(names_askers: bool) -> Self {
+        Self { names_askers, ..Self::default() }
+    }
+
     /// The browser's session has begun.
     pub(super) fn begun(&mut self, capabilities: Value, may_be_closed: bool) {
         self.capabilities = capabilities;
@@ -96,20 +120,31 @@ impl Table {
     }
 
     pub(super) fn client_count(&self) -> usize {
-        self.clients.values().filter(|client| !client.is_own).count()
+        self.clients.values().filter(|client| !client.who.is_own()).count()
     }
 
     pub(super) fn close_was_requested(&self) -> bool {
         self.close_requested
     }
 
-    pub(super) fn join(&mut self, is_own: bool) -> ClientId {
+    pub(super) fn join(&mut self, who: Who) -> ClientId {
         self.last_client += 1;
         let id = ClientId(self.last_client);
         // The hub's own have their session from the beginning.
-        let session = is_own.then(String::new);
-        self.clients.insert(id, Client { is_own, session, subscriptions: Vec::new() });
+        let session = who.is_own().then(String::new);
+        self.clients.insert(id, Client { who, session, subscriptions: Vec::new() });
         id
+    }
+
+    /// What the other side of the link is told of a client; nothing of the recorder.
+    fn asker(&self, client: ClientId) -> Option<Asker> {
+        let (name, is_op) = match &self.clients.get(&client).filter(|_| self.names_askers)?.who {
+            Who::Own => return None,
+            Who::Hands => ("bowline".to_owned(), false),
+            Who::Agent => ("bowline".to_owned(), true),
+            Who::Guest(name) => (name.clone(), false),
+        };
+        Some(Asker { client: client.0, name, is_op })
     }
 
     /// A command of the hub that belongs to no client.
@@ -127,8 +162,12 @@ impl Table {
 
     /// A client has left: what is its own goes with it, and what it holds goes on.
     pub(super) fn leave(&mut self, client: ClientId) -> Vec<Out> {
+        let asker = self.asker(client);
         let Some(gone) = self.clients.remove(&client) else { return Vec::new() };
         let mut out = Vec::new();
+        if let Some(asker) = asker {
+            out.push(self.own(bidi::LEFT, &json!({"client": asker.client}), None));
+        }
         for subscription in gone.subscriptions {
             out.push(self.own("session.unsubscribe", &json!({"subscriptions": [subscription.id]}), None));
         }
@@ -159,7 +198,7 @@ impl Table {
         let Some(user_context) = user_context else { return true };
         let owner = self.owners.get(&(Kind::UserContext, user_context.to_owned()));
         owner.is_none_or(|owner| *owner == client)
-            || self.clients.get(&client).is_some_and(|client| client.is_own)
+            || self.clients.get(&client).is_some_and(|client| client.who.is_own())
     }
 
     fn ask(&mut self, client: Option<(ClientId, u64)>, then: Then, text: impl FnOnce(u64) -> String) -> Out {

@@ -37,9 +37,9 @@ fn keys_survive_and_a_damaged_file_is_set_aside() {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
     again.forget(INSTANCE).unwrap();
-    assert!(Pairings::load(&path).unwrap().is_empty());
+    assert!(Pairings::load(&path).unwrap().all().is_empty());
     std::fs::write(&path, "{ half").unwrap();
-    assert!(Pairings::load(&path).unwrap().is_empty());
+    assert!(Pairings::load(&path).unwrap().all().is_empty());
     assert_eq!(std::fs::read_to_string(path.with_extension("damaged")).unwrap(), "{ half");
 }
 

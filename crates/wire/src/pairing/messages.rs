@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Protocol;
+
 /// What an extension says before it is welcome.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(tag = "method", content = "params", rename_all = "lowercase")]
@@ -39,6 +41,9 @@ pub struct Hello {
     pub paired: bool,
     #[serde(default)]
     pub browser: BrowserInfo,
+    /// What its browser is driven in: CDP through chrome.debugger, or BiDi, which it then answers itself.
+    #[serde(default)]
+    pub speaks: Protocol,
 }
 
 /// What an extension tells of its browser.
@@ -125,7 +130,10 @@ mod tests {
     fn messages_are_those_of_the_protocol() {
         let hello = r#"{"method":"hello","params":{"protocol":1,"version":"0.1.0","instance":"i","nonce":"n","paired":false,"browser":{"name":"Chromium","version":"156.0.8078.73","userAgent":"Mozilla/5.0"}}}"#;
         let Ok(FromExtension::Hello(parsed)) = serde_json::from_str(hello) else { panic!("a hello") };
-        assert_eq!(parsed.browser.user_agent, "Mozilla/5.0");
+        assert_eq!((parsed.browser.user_agent.as_str(), parsed.speaks), ("Mozilla/5.0", Protocol::Cdp));
+        let firefox = hello.replace("\"paired\"", "\"speaks\":\"bidi\",\"paired\"");
+        let Ok(FromExtension::Hello(parsed)) = serde_json::from_str(&firefox) else { panic!("a hello") };
+        assert_eq!(parsed.speaks, Protocol::Bidi);
         assert_eq!(Opening::parse(hello), Some(Opening { protocol: 1, version: "0.1.0".to_owned() }));
         let future = r#"{"method":"hello","params":{"protocol":9,"stranger":true}}"#;
         assert_eq!(Opening::parse(future).map(|opening| opening.protocol), Some(9));

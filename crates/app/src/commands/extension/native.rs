@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::api::Api;
-use crate::bundle;
+use crate::bundle::{self, Package};
 use crate::commands::Context;
 use crate::failure::{Failure, exit};
 
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context<'_>, words: &[String]) -> ExitCode {
 
 fn answer(context: &Context<'_>, words: &[String], message: &[u8]) -> Result<Value, Failure> {
     let ids = bundle::accepted_ids(&context.config_or_defaults()?);
-    if !words.first().is_some_and(|origin| is_origin_of(&ids, origin)) {
+    if !is_known(&ids, Package::Firefox.id().as_deref(), words) {
         return Err(Failure::new(exit::FAILED, "other_extension", "this extension is not Bowline's")
             .hint("its id can be added to `extension.ids`"));
     }
@@ -67,6 +67,15 @@ fn answer(context: &Context<'_>, words: &[String], message: &[u8]) -> Result<Val
     let paired: NativeStatus =
         context.block_on(async { Api::new(&state).post("/api/extensions/native", &request).await })?;
     Ok(json!({"name": paired.name, "key": paired.key, "port": paired.port}))
+}
+
+/// Chromium says first who asks; Firefox names the manifest that led here, and then the extension.
+fn is_known(ids: &[String], in_firefox: Option<&str>, words: &[String]) -> bool {
+    match words {
+        [_, id, ..] if in_firefox.is_some_and(|known| known == id) => true,
+        [origin, ..] => is_origin_of(ids, origin),
+        [] => false,
+    }
 }
 
 /// A browser says who asks as `chrome-extension://ID/`.
@@ -125,5 +134,11 @@ mod tests {
         ] {
             assert!(!is_origin_of(&ids, other), "{other}");
         }
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let firefox =
+            |id: &str| words(&["/home/me/.mozilla/native-messaging-hosts/dev.bowline.hub.json", id]);
+        assert!(is_known(&ids, Some("bowline@bowline.dev"), &firefox("bowline@bowline.dev")));
+        assert!(!is_known(&ids, Some("bowline@bowline.dev"), &firefox("other@bowline.dev")));
+        assert!(!is_known(&ids, None, &firefox("")) && !is_known(&ids, None, &[]));
     }
 }

@@ -4,7 +4,7 @@ use bowline_doors::extension::{ExtensionStatus, ExtensionsStatus};
 use serde::Serialize;
 
 use crate::api::Api;
-use crate::bundle::{self, Installation, Installed};
+use crate::bundle::{self, Installation, Installed, Package};
 use crate::clock;
 use crate::commands::Context;
 use crate::failure::Failure;
@@ -13,9 +13,11 @@ use crate::safe_text::one_line;
 
 #[derive(Serialize)]
 struct Report {
+    /// For Chromium.
     installed: Installation,
     /// The version that is embedded in this binary.
     embedded: Option<String>,
+    installed_for_firefox: Installation,
     #[serde(flatten)]
     status: ExtensionsStatus,
 }
@@ -23,14 +25,19 @@ struct Report {
 pub(super) fn run(context: &Context<'_>) -> Result<(), Failure> {
     let state = context.hub()?;
     let status = context.block_on(async { Api::new(&state).get("/api/extensions").await })?;
-    let installed = bundle::installation(&context.paths.extension());
-    let report = Report { installed, embedded: bundle::version(), status };
+    let installed = |package| bundle::installation(package, &context.paths.extension(package));
+    let report = Report {
+        installed: installed(Package::Chrome),
+        embedded: Package::Chrome.version(),
+        installed_for_firefox: installed(Package::Firefox),
+        status,
+    };
     context.output.result(&report, text);
     Ok(())
 }
 
 fn text(report: &Report) -> String {
-    let mut text = installed(report);
+    let mut text = installed(report).join("\n");
     let extensions = &report.status.extensions;
     if extensions.is_empty() {
         text.push_str("\n\nNo browser is paired: bowline extension pair");
@@ -51,16 +58,33 @@ fn text(report: &Report) -> String {
     text
 }
 
-fn installed(report: &Report) -> String {
-    let Installation { path, state, version } = &report.installed;
+/// One line for Chromium, and one for Firefox; a kind that nobody has asked for is not missing.
+fn installed(report: &Report) -> Vec<String> {
+    let kinds = [(Package::Chrome, &report.installed), (Package::Firefox, &report.installed_for_firefox)];
+    let present: Vec<String> = kinds
+        .into_iter()
+        .filter(|(_, installed)| installed.state != Installed::Missing)
+        .map(|(package, installed)| line(package, installed))
+        .collect();
+    match present.is_empty() {
+        true => vec!["The extension is not installed: bowline extension install".to_owned()],
+        false => present,
+    }
+}
+
+fn line(package: Package, installed: &Installation) -> String {
+    let Installation { path, state, version } = installed;
     let (path, version) = (path.display(), version.as_deref().unwrap_or("?"));
+    let (whose, flag) = match package {
+        Package::Firefox => (" for Firefox", " --firefox"),
+        _ => ("", ""),
+    };
     match state {
-        Installed::Missing => "The extension is not installed: bowline extension install".to_owned(),
-        Installed::Current => format!("The extension {version} is in {path}"),
         Installed::Different => format!(
-            "{WARN}The extension {version} in {path} is not that of this bowline ({}):{WARN:#} bowline extension install",
-            report.embedded.as_deref().unwrap_or("none")
+            "{WARN}The extension{whose} {version} in {path} is not that of this bowline ({}):{WARN:#} bowline extension install{flag}",
+            package.version().as_deref().unwrap_or("none")
         ),
+        Installed::Missing | Installed::Current => format!("The extension{whose} {version} is in {path}"),
     }
 }
 

@@ -189,7 +189,11 @@ impl Table {
     ) -> Out {
         let params = params.unwrap_or_else(|| command.params.get().to_owned());
         let method = command.method.to_string();
-        self.ask(Some((client, command.id)), then, |id| bidi::raw_command(id, &method, &params))
+        let asker = self.asker(client);
+        self.ask(Some((client, command.id)), then, |id| match &asker {
+            Some(asker) => bidi::asked_command(id, &method, &params, asker),
+            None => bidi::raw_command(id, &method, &params),
+        })
     }
 
     /// A client lets a request go on that it has held.

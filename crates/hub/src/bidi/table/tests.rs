@@ -1,6 +1,10 @@
 use super::told::CONTEXT_CREATED;
 use super::*;
 
+fn guest() -> Who {
+    Who::Guest("puppeteer".to_owned())
+}
+
 /// Two clients with their sessions, and what the browser was told.
 struct Stage {
     table: Table,
@@ -12,7 +16,7 @@ impl Stage {
     fn new() -> Self {
         let mut table = Table::default();
         table.begun(json!({"browserName": "firefox"}), true);
-        let (one, two) = (table.join(false), table.join(false));
+        let (one, two) = (table.join(guest()), table.join(guest()));
         let mut stage = Self { table, one, two };
         for client in [one, two] {
             let out = stage.say(client, 1, "session.new", json!({"capabilities": {}}));
@@ -80,7 +84,7 @@ fn ids_are_each_clients_own() {
 #[test]
 fn a_session_comes_first_and_only_once() {
     let mut table = Table::default();
-    let client = table.join(false);
+    let client = table.join(guest());
     let error = |out: Vec<Out>| heard(&out, client)[0]["error"].clone();
     assert_eq!(
         error(table.command(client, &bidi::command(1, "browsingContext.getTree", &json!({})))),
@@ -255,4 +259,37 @@ fn when_the_browser_is_gone_every_client_has_an_answer_to_what_it_still_waits_fo
         assert_eq!(answer["message"], "the browser was killed by signal 9");
     }
     assert!(stage.table.give_up("again").is_empty());
+}
+
+#[test]
+fn what_keeps_a_persons_rules_is_told_who_asks_and_who_has_left() {
+    let mut table = Table::new(true);
+    let (client, agent, own) = (table.join(guest()), table.join(Who::Agent), table.join(Who::Own));
+    let hands = table.join(Who::Hands);
+    for client in [client, agent] {
+        table.command(client, r#"{"id":1,"method":"session.new","params":{"capabilities":{}}}"#);
+    }
+    let mut asker = |client| {
+        let out =
+            table.command(client, r#"{"id":2,"method":"browsingContext.activate","params":{"context":"a"}}"#);
+        let [Out::Browser(text)] = out.as_slice() else { panic!("{out:?}") };
+        serde_json::from_str::<Value>(text).unwrap()[bidi::ASKER].clone()
+    };
+    assert_eq!(asker(client), json!({"client": 1, "name": "puppeteer", "is_op": false}));
+    assert_eq!(asker(agent), json!({"client": 2, "name": "bowline", "is_op": true}));
+    assert_eq!(asker(own), Value::Null, "the hub asks for itself");
+    assert_eq!(asker(hands), json!({"client": 4, "name": "bowline", "is_op": false}), "for somebody else");
+    let Some(Out::Browser(left)) = table.leave(client).into_iter().next() else { panic!("nothing was said") };
+    assert!(left.contains(r#""method":"bowline.left""#) && left.contains(r#""client":1"#), "{left}");
+    assert!(table.leave(own).is_empty());
+}
+
+#[test]
+fn a_browser_is_not_told_who_asks() {
+    let mut table = Table::default();
+    let client = table.join(guest());
+    table.command(client, r#"{"id":1,"method":"session.new","params":{"capabilities":{}}}"#);
+    let out = table.command(client, r#"{"id":2,"method":"browsingContext.getTree","params":{}}"#);
+    assert!(matches!(out.as_slice(), [Out::Browser(text)] if !text.contains("bowline")), "{out:?}");
+    assert!(table.leave(client).is_empty());
 }
