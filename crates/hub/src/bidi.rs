@@ -73,6 +73,8 @@ struct Shared {
     upstream: Upstream,
     limits: Limits,
     max_outgoing: usize,
+    /// A person's own browser, whose extension plays the remote end.
+    is_virtual: bool,
     /// `Some` once the link has ended, with the reason.
     ended: watch::Sender<Option<String>>,
     stop: CancellationToken,
@@ -101,6 +103,7 @@ impl Session {
             upstream: Upstream::new(limits.browser_buffer),
             limits,
             max_outgoing: link.max_outgoing,
+            is_virtual: link.is_virtual,
             ended: watch::Sender::new(None),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -134,12 +137,7 @@ impl Session {
     }
 
     /// A new client, which begins with `session.new`. One of the hub's own has its session already.
-    pub fn connect(&self, is_own: bool) -> Result<Client, BidiError> {
-        self.connect_as(if is_own { Who::Own } else { Who::Agent })
-    }
-
-    /// The same for one of whom more is known.
-    pub fn connect_as(&self, who: Who) -> Result<Client, BidiError> {
+    pub fn connect(&self, who: Who) -> Result<Client, BidiError> {
         let limit = if who.is_own() { OWN_BUFFER } else { self.0.limits.client_buffer };
         let outbox = Arc::new(Outbox::new(limit));
         let mut inner = self.inner();
@@ -174,6 +172,10 @@ impl Session {
         };
         serde_json::from_str(answer.get())
             .map_err(|source| BidiError::Unreadable { method: method.to_owned(), source })
+    }
+
+    pub(crate) fn is_virtual(&self) -> bool {
+        self.0.is_virtual
     }
 
     pub fn client_count(&self) -> usize {

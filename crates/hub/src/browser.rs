@@ -262,7 +262,7 @@ impl Browser {
             if !admit(&place) {
                 return Err(ConnectError::NotAdmitted);
             }
-            match place.speech.bidi()?.connect_as(bidi::Who::Guest(label.to_owned())) {
+            match place.speech.bidi()?.connect(bidi::Who::Guest(label.to_owned())) {
                 Ok(client) => return Ok(client),
                 Err(_) if tries > 0 => {}
                 Err(_) => return Err(ConnectError::Gone),

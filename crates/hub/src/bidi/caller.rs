@@ -39,17 +39,18 @@ impl Caller {
     /// Joins the browser with a session of its own.
     pub async fn begin(
         session: &Session,
+        name: &str,
         tasks: &TaskTracker,
         listener: Listener,
     ) -> Result<Self, BidiError> {
-        let caller = Self::new(session.connect_as(Who::Agent)?, tasks, listener);
+        let caller = Self::new(session.connect(Who::Agent(name.to_owned()))?, tasks, listener);
         caller.call("session.new", &json!({"capabilities": {}})).await?;
         Ok(caller)
     }
 
     /// The same for the hub itself, which nobody counts and from whom nothing is hidden.
     pub(super) fn own(session: &Session, tasks: &TaskTracker, listener: Listener) -> Result<Self, BidiError> {
-        Ok(Self::new(session.connect_as(Who::Hands)?, tasks, listener))
+        Ok(Self::new(session.connect(Who::Hands)?, tasks, listener))
     }
 
     fn new(client: Client, tasks: &TaskTracker, listener: Listener) -> Self {

@@ -41,7 +41,7 @@ pub enum Who {
     /// The hub's own commands on tabs, for whoever has asked for them. The same, but for a person's rules.
     Hands,
     /// An agent, for which an op of the hub asks.
-    Agent,
+    Agent(String),
     /// Whoever came through the door, by the name that it has given itself.
     Guest(String),
 }
@@ -141,7 +141,7 @@ impl Table {
         let (name, is_op) = match &self.clients.get(&client).filter(|_| self.names_askers)?.who {
             Who::Own => return None,
             Who::Hands => ("bowline".to_owned(), false),
-            Who::Agent => ("bowline".to_owned(), true),
+            Who::Agent(name) => (name.clone(), true),
             Who::Guest(name) => (name.clone(), false),
         };
         Some(Asker { client: client.0, name, is_op })

@@ -29,7 +29,7 @@ use super::events::{self as cdp_events, DialogOpening};
 use super::record::{Body, ConsoleRecord, Level, Origin, Seq, Source};
 use super::store::TabKey;
 use super::{Ask, BodyError, Recorder, network as cdp_network, now};
-use crate::bidi::{BidiError, Client, Session, page_info};
+use crate::bidi::{BidiError, Client, Session, Who, page_info};
 
 /// The world in which a page is asked for its title.
 const SANDBOX: &str = "bowline-recorder";
@@ -115,7 +115,7 @@ impl Attendant {
             recorder: recorder.clone(),
             browser: browser.to_owned(),
             session: session.clone(),
-            client: session.connect(true)?,
+            client: session.connect(Who::Own)?,
             is_headed,
             dialog_timeout,
             tasks: tasks.clone(),
@@ -135,8 +135,11 @@ impl Attendant {
         attendant.begin("session.subscribe", &subscribe);
         if recorder.origins(browser).is_some() {
             attendant.begin("network.addIntercept", &json!({"phases": ["beforeRequestSent"]}));
-            let preload = json!({"functionDeclaration": NO_SHARED_WORKERS});
-            attendant.begin("script.addPreloadScript", &preload);
+            // Nothing is taken from a person's own pages.
+            if !session.is_virtual() {
+                let preload = json!({"functionDeclaration": NO_SHARED_WORKERS});
+                attendant.begin("script.addPreloadScript", &preload);
+            }
         }
         tasks.spawn(attendant.run(asks));
         ready.await.map_err(|_| BidiError::Closed)?.map_err(BidiError::Refused)

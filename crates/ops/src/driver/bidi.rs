@@ -53,13 +53,13 @@ struct Inner {
 }
 
 impl Browser {
-    pub(crate) async fn open(session: &Session) -> Result<Arc<dyn BrowserDriver>, DriverError> {
+    pub(crate) async fn open(session: &Session, name: &str) -> Result<Arc<dyn BrowserDriver>, DriverError> {
         let hall = Arc::new(Hall::default());
         let listener = {
             let hall = hall.clone();
             Box::new(move |method: &str, params: &RawValue| hall.event(method, params))
         };
-        let caller = Caller::begin(session, &TaskTracker::new(), listener).await.map_err(failed)?;
+        let caller = Caller::begin(session, name, &TaskTracker::new(), listener).await.map_err(failed)?;
         let (ended, pages) = (caller.ended(), hall.clone());
         tokio::spawn(async move {
             ended.cancelled().await;

@@ -25,7 +25,7 @@ impl Connection {
     pub(crate) async fn open(browser: &Browser, agent: &Agent) -> Result<Arc<Self>, OpError> {
         let place = browser.ready().await.map_err(|error| not_connected(error.into()))?;
         let driver = match place.speech.bidi() {
-            Ok(session) => bidi::Browser::open(session).await?,
+            Ok(session) => bidi::Browser::open(session, agent.name.as_str()).await?,
             // Ops come through doors that have asked for the token.
             Err(_) => {
                 let client = browser.connect_named(Entry::Browser, agent.name.as_str(), |_| true).await;

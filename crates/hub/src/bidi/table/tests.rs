@@ -264,7 +264,8 @@ fn when_the_browser_is_gone_every_client_has_an_answer_to_what_it_still_waits_fo
 #[test]
 fn what_keeps_a_persons_rules_is_told_who_asks_and_who_has_left() {
     let mut table = Table::new(true);
-    let (client, agent, own) = (table.join(guest()), table.join(Who::Agent), table.join(Who::Own));
+    let (client, agent, own) =
+        (table.join(guest()), table.join(Who::Agent("agent".to_owned())), table.join(Who::Own));
     let hands = table.join(Who::Hands);
     for client in [client, agent] {
         table.command(client, r#"{"id":1,"method":"session.new","params":{"capabilities":{}}}"#);
@@ -276,7 +277,7 @@ fn what_keeps_a_persons_rules_is_told_who_asks_and_who_has_left() {
         serde_json::from_str::<Value>(text).unwrap()[bidi::ASKER].clone()
     };
     assert_eq!(asker(client), json!({"client": 1, "name": "puppeteer", "is_op": false}));
-    assert_eq!(asker(agent), json!({"client": 2, "name": "bowline", "is_op": true}));
+    assert_eq!(asker(agent), json!({"client": 2, "name": "agent", "is_op": true}));
     assert_eq!(asker(own), Value::Null, "the hub asks for itself");
     assert_eq!(asker(hands), json!({"client": 4, "name": "bowline", "is_op": false}), "for somebody else");
     let Some(Out::Browser(left)) = table.leave(client).into_iter().next() else { panic!("nothing was said") };
