@@ -59,6 +59,7 @@ function drive(drivers) {
 debuggers.onChange(show);
 onDrivers(drive);
 
+view.begin({ ready: tabs.ready, listTabs: tabs.listTabs, choose: tabs.choose, take: debuggers.take, attached: () => debuggers.attached, resume: debuggers.resume });
 relay.start({
   obey,
   changed: show,

@@ -2,6 +2,9 @@
 // The sign on the toolbar button: one look says whether agents can get in, and whether they are in.
 import { describe } from './words.js';
 
+/** The same button has two names: the second is that of the second manifest version, which Firefox has here. */
+const button = chrome.action ?? /** @type {any} */ (chrome).browserAction;
+
 const COLOURS = { good: '#1a7f5a', wait: '#8a6d1d', bad: '#b3261e', busy: '#2563c9' };
 
 /** What is shown, to leave Chrome alone when nothing has changed. */
@@ -19,8 +22,8 @@ export function showBadge(status, more) {
   const next = `${text} ${colour} ${title}`;
   if (next === shown) return;
   shown = next;
-  void chrome.action.setBadgeText({ text });
-  void chrome.action.setBadgeTextColor({ color: '#ffffff' });
-  void chrome.action.setBadgeBackgroundColor({ color: colour });
-  void chrome.action.setTitle({ title: `Bowline: ${title}` });
+  void button.setBadgeText({ text });
+  void button.setBadgeTextColor({ color: '#ffffff' });
+  void button.setBadgeBackgroundColor({ color: colour });
+  void button.setTitle({ title: `Bowline: ${title}` });
 }

@@ -24,7 +24,7 @@ export async function explain(address) {
     return refused('busy', 'The hub already has a connection of this very browser profile.', 'It goes on by itself when the other one is gone. A copied profile must be paired on its own.');
   }
   if (answer.status === 403) {
-    return refused('unknown_extension', 'The hub does not take this extension’s id.', `Add "${chrome.runtime.id}" to extension.ids in its configuration.`);
+    return refused('unknown_extension', 'The hub does not take this extension’s id.', `Add "${new URL(chrome.runtime.getURL('')).host}" to extension.ids in its configuration.`);
   }
   const { bowline, protocol } = asHub(text);
   if (typeof bowline !== 'string') return { kind: 'impostor', why: `it answered ${answer.status} as no hub does` };

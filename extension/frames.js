@@ -1,9 +1,7 @@
 // @ts-check
 // Frames of other extensions inside a page keep our debugger out of it. With a permission that the
 // person gives in the popup, and only then, they are taken from the page.
-
-/** What the popup asks for. */
-export const FRAMES_PERMISSION = { permissions: ['scripting'], origins: ['<all_urls>'] };
+import { FRAMES_PERMISSION } from './permissions.js';
 
 /** @param {{tabId: number}} params */
 export async function freeFrames({ tabId }) {

@@ -76,10 +76,10 @@ export class Handshake {
     this.#send = send;
   }
 
-  /** @param {string} version @param {Browser} browser */
-  hello(version, browser) {
+  /** @param {string} version @param {Browser} browser @param {object} [more] what else this browser's extension has to say of itself */
+  hello(version, browser, more = {}) {
     this.#send('hello', {
-      protocol: PROTOCOL, version, instance: this.#instance, nonce: this.#nonce, paired: this.#key !== '', browser,
+      protocol: PROTOCOL, version, instance: this.#instance, nonce: this.#nonce, paired: this.#key !== '', browser, ...more,
     });
   }
 

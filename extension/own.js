@@ -8,7 +8,8 @@ export function isOwn(url) {
   if (url === undefined || /^\s*(https?|about|file|data|chrome):/i.test(url)) return false;
   try {
     const { protocol, host } = new URL(url);
-    return protocol === 'chrome-extension:' && host === chrome.runtime.id;
+    const own = new URL(chrome.runtime.getURL(''));
+    return protocol === own.protocol && host === own.host;
   } catch {
     return false;
   }

@@ -21,6 +21,7 @@ import { changeKey, ready, settings } from './settings.js';
  * @property {(message: any, connection: Connection) => void} obey takes one message of the proven hub
  * @property {(send: (state: object) => void) => Promise<void>} state gives the state, in the order of the tab events
  * @property {() => void} changed `status` is another one
+ * @property {object} [hello] more members of the hello
  * @property {() => void} lost there has been no hub for so long that it has let go, too
  */
 
@@ -192,7 +193,7 @@ export class Connection {
     socket.onopen = () => {
       opened = true;
       this.#handshake = new Handshake(settings.instance, settings.key, port, (method, params) => this.#send(JSON.stringify({ method, params })));
-      this.#handshake.hello(chrome.runtime.getManifest().version, browser);
+      this.#handshake.hello(chrome.runtime.getManifest().version, browser, handlers.hello);
     };
     socket.onmessage = ({ data }) => this.#receive(data);
     socket.onclose = () => {

@@ -1,7 +1,8 @@
 // @ts-check
-// What the person has set, and who this installation is: kept in chrome.storage.local, read once when
+// What the person has set, and who this installation is: kept where pages cannot read it, read once when
 // the worker starts, and from then on served from memory.
 import { parseHub } from './origins.js';
+import { read, write } from './store.js';
 
 /**
  * @typedef {object} Policy
@@ -36,9 +37,7 @@ export const settings = { hub: DEFAULT_HUB, instance: '', key: '', policy: { ...
 export const ready = load();
 
 async function load() {
-  // Nothing that runs in a web page may ever read the key, whatever else this extension grows.
-  void chrome.storage.local.setAccessLevel?.({ accessLevel: 'TRUSTED_CONTEXTS' });
-  let stored = await chrome.storage.local.get(['hub', 'instance', 'key', 'policy']);
+  let stored = await read(['hub', 'instance', 'key', 'policy']);
   if (typeof stored.instance !== 'string') stored = await firstStart();
   settings.hub = parseHub(String(stored.hub ?? '')) ?? DEFAULT_HUB;
   settings.instance = String(stored.instance);
@@ -51,7 +50,7 @@ async function firstStart() {
   const instance = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   const preset = await fetch(chrome.runtime.getURL('preset.json')).then((answer) => answer.json()).catch(() => ({}));
   const first = { hub: DEFAULT_HUB, instance, key: '', policy: DEFAULT_POLICY, ...preset };
-  await chrome.storage.local.set(first);
+  await write(first);
   return first;
 }
 
@@ -73,17 +72,17 @@ function asPolicy(stored) {
 /** @param {Partial<Policy>} change */
 export async function changePolicy(change) {
   settings.policy = asPolicy({ ...settings.policy, ...change });
-  await chrome.storage.local.set({ policy: settings.policy });
+  await write({ policy: settings.policy });
 }
 
 /** @param {string} hub in its normal form */
 export async function changeHub(hub) {
   settings.hub = hub;
-  await chrome.storage.local.set({ hub });
+  await write({ hub });
 }
 
 /** @param {string} key base64url; '' forgets the pairing */
 export async function changeKey(key) {
   settings.key = key;
-  await chrome.storage.local.set({ key });
+  await write({ key });
 }

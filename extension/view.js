@@ -1,12 +1,11 @@
 // @ts-check
 // What the popup is shown and what the person may ask in it. The popup keeps nothing: it gets the whole
 // view whenever something changes, as long as it is open.
-import { attached, resume, take } from './debuggers.js';
 import { pairNatively } from './native.js';
 import { parseHub } from './origins.js';
 import { again, confirmPairing, status, tell, watch } from './relay.js';
+import { isOwn } from './own.js';
 import { changeHub, changeKey, changePolicy, ready, settings } from './settings.js';
-import { choose, listTabs, ready as tabsReady } from './tabs.js';
 
 /**
  * @typedef {object} View
@@ -17,7 +16,25 @@ import { choose, listTabs, ready as tabsReady } from './tabs.js';
  * @property {(import('./tabs.js').Tab & {clients: string[]})[]} tabs
  */
 
+/**
+ * What differs between browsers: how tabs are listed, opened to agents and taken from them.
+ * @typedef {object} Hands
+ * @property {Promise<unknown>} ready
+ * @property {() => Promise<import('./tabs.js').Tab[]>} listTabs
+ * @property {(tabId: number, on: boolean) => Promise<void>} choose
+ * @property {(tabId: number, reason: 'by_user') => Promise<void>} take
+ * @property {() => Iterable<number>} attached
+ * @property {() => Promise<void>} resume
+ */
+
 const SHOW_DELAY = 50;
+
+/** @type {Hands} */
+let hands;
+/** @param {Hands} given */
+export function begin(given) {
+  hands = given;
+}
 
 /** @type {Set<chrome.runtime.Port>} */
 const ports = new Set();
@@ -46,14 +63,15 @@ export function refresh() {
 
 /** @returns {Promise<View>} */
 async function makeView() {
-  await Promise.all([ready, tabsReady]);
-  const tabs = (await listTabs()).map((tab) => ({ ...tab, clients: clients.get(tab.tabId) ?? [] }));
+  await Promise.all([ready, hands.ready]);
+  const tabs = (await hands.listTabs()).map((tab) => ({ ...tab, clients: clients.get(tab.tabId) ?? [] }));
   return { status, hub: settings.hub, paired: settings.key !== '', policy: settings.policy, tabs };
 }
 
 /** @param {chrome.runtime.Port} port */
 export function onConnect(port) {
-  if (port.name !== 'popup' || port.sender?.id !== chrome.runtime.id) return;
+  // A content script has the id, too; only our own pages have our address.
+  if (port.name !== 'popup' || port.sender?.id !== chrome.runtime.id || !isOwn(port.sender?.url)) return;
   ports.add(port);
   watch(true);
   port.onDisconnect.addListener(() => {
@@ -108,17 +126,19 @@ const WISHES = {
   },
 
   async choose({ tabId, on }) {
-    await choose(tabId, on);
-    if (!on) await take(tabId, 'by_user');
+    await hands.choose(tabId, on);
+    if (!on) await hands.take(tabId, 'by_user');
   },
 
   async detach({ tabId }) {
-    await take(tabId, 'by_user');
+    await hands.take(tabId, 'by_user');
   },
 
   async detachAll() {
-    await Promise.all([...attached].map((tabId) => take(tabId, 'by_user')));
+    await Promise.all([...hands.attached()].map((tabId) => hands.take(tabId, 'by_user')));
   },
 
-  resume,
+  async resume() {
+    await hands.resume();
+  },
 };

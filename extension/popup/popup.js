@@ -1,7 +1,8 @@
 // @ts-check
 // The popup: shows the view that the worker sends and hands on what the person wants. It decides nothing.
-import { FRAMES_PERMISSION } from '../frames.js';
+import '../promises.js';
 import { parseHub, parseOrigins } from '../origins.js';
+import { FRAMES_PERMISSION } from '../permissions.js';
 import { describe, needsPairing } from '../words.js';
 import { showTabs } from './tablist.js';
 
@@ -120,6 +121,8 @@ function listen() {
   for (const name of SWITCHES) switchOf(name).addEventListener('change', () => wish('policy', { change: { [name]: switchOf(name).checked } }));
   for (const name of LISTS) get(name, HTMLTextAreaElement).addEventListener('change', () => changeList(name));
   const frames = get('frames', HTMLInputElement);
+  // Only where a debugger is kept out by them, and the manifest has what removing them needs.
+  element('frames-switch').hidden = !chrome.runtime.getManifest().optional_permissions?.includes('scripting');
   frames.addEventListener('change', () => void changeFrames(frames));
   void chrome.permissions.contains(/** @type {any} */ (FRAMES_PERMISSION)).then((granted) => { frames.checked = granted; });
 

@@ -89,10 +89,10 @@ function draw(row, tab, mode) {
   button.setAttribute('aria-label', `${label} ${title}`);
 }
 
-/** Chrome lets no extension into its own pages, its store, or other extensions. @param {string} url */
+/** A browser lets no extension into its own pages, its store, or other extensions. @param {string} url */
 function isClosed(url) {
-  return /^(chrome|edge|brave|about|chrome-extension|chrome-search|devtools|view-source):(?!blank|srcdoc)/.test(url)
-    || /^https:\/\/(chromewebstore\.google\.com|chrome\.google\.com\/webstore)/.test(url);
+  return /^(chrome|edge|brave|about|chrome-extension|moz-extension|resource|chrome-search|devtools|view-source):(?!blank|srcdoc)/.test(url)
+    || /^https:\/\/(chromewebstore\.google\.com|chrome\.google\.com\/webstore|addons\.mozilla\.org)/.test(url);
 }
 
 /** @param {string} url */

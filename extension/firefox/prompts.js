@@ -1,0 +1,94 @@
+// @ts-check
+// Dialogs of pages, answered by the hub. A page that opens one waits for a request that is held here, before it is ever sent.
+import { settings } from '../settings.js';
+import { canHold, firefox, Refusal } from './api.js';
+import { living } from './contexts.js';
+import { isDriven } from './driven.js';
+import { linkOf } from './links.js';
+import { contextOf } from './names.js';
+import { emit, hears } from './session.js';
+
+/** Nobody but our own scripts knows it, so no page can pretend. It is new in each session. */
+let secret = '';
+let listening = false;
+
+/**
+ * What a page is told: an answer, or that it is to show Firefox's own dialog after all.
+ * @typedef {{accepted: boolean, text: string} | {isOwn: true}} Answer
+ */
+
+/** Open dialogs by tabs. @type {Map<number, {settle: (answer: Answer) => void}>} */
+const open = new Map();
+
+/** The address that pages wait at; '' if nobody hears of dialogs: Firefox shows its own then. */
+export function address() {
+  return hears('browsingContext.userPromptOpened') && secret ? `${settings.hub}/${secret}` : '';
+}
+
+/** The session or its subscriptions have changed. */
+export function update() {
+  const wanted = canHold && hears('browsingContext.userPromptOpened');
+  leaveToPerson();
+  if (wanted === listening) return;
+  listening = wanted;
+  if (wanted) {
+    secret = `prompt-${crypto.randomUUID()}`;
+    firefox.webRequest.onBeforeRequest.addListener(hold, { urls: [`${settings.hub.replace(/:\d+$/, '')}/${secret}`] }, ['blocking', 'requestBody']);
+  } else {
+    firefox.webRequest.onBeforeRequest.removeListener(hold);
+    secret = '';
+    for (const { settle } of [...open.values()]) settle({ isOwn: true });
+  }
+}
+
+/** Who worked in a tab has left it: what is still open there is the person's. */
+function leaveToPerson() {
+  for (const [tabId, { settle }] of [...open]) if (!isDriven(tabId)) settle({ isOwn: true });
+}
+
+/** @param {any} details */
+async function hold({ requestBody }) {
+  try {
+    const { key, type, message, defaultValue } = JSON.parse(new TextDecoder().decode(requestBody.raw[0].bytes));
+    const link = await linkOf(key);
+    if (!link) return { cancel: true };
+    if (!isDriven(link.tabId)) return reply({ isOwn: true });
+    return reply(await opened(link.tabId, type, message, defaultValue));
+  } catch {
+    return { cancel: true };
+  }
+}
+
+/** @param {object} answer */
+const reply = (answer) => ({ redirectUrl: `data:application/json,${encodeURIComponent(JSON.stringify(answer))}` });
+
+/** @param {number} tabId @param {string} type @param {string} message @param {string} defaultValue @returns {Promise<Answer>} */
+function opened(tabId, type, message, defaultValue) {
+  const context = contextOf(tabId);
+  open.get(tabId)?.settle({ accepted: false, text: '' });
+  return new Promise((resolve) => {
+    const settle = (/** @type {Answer} */ answer) => {
+      open.delete(tabId);
+      const { accepted = false, text = '' } = /** @type {any} */ (answer);
+      emit('browsingContext.userPromptClosed', context, () => ({ context, accepted, type, ...(type === 'prompt' && accepted && { userText: text }) }));
+      resolve(answer);
+    };
+    open.set(tabId, { settle });
+    emit('browsingContext.userPromptOpened', context, () => ({ context, handler: 'ignore', message, type, ...(type === 'prompt' && { defaultValue }) }));
+  });
+}
+
+/** @param {number} tabId */
+export function onRemoved(tabId) {
+  open.get(tabId)?.settle({ accepted: false, text: '' });
+}
+
+/** @type {Record<string, (params: any) => Promise<object | void>>} */
+export const COMMANDS = {
+  async 'browsingContext.handleUserPrompt'({ context, accept = true, userText = '' }) {
+    const { tabId } = living(context);
+    const dialog = open.get(tabId);
+    if (!dialog) throw new Refusal('no such alert', 'No dialog is open.');
+    dialog.settle({ accepted: accept, text: userText });
+  },
+};
