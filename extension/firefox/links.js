@@ -9,9 +9,11 @@ const pathOf = (/** @type {string} */ name) => `firefox/content/${name}.js`;
 /** What every document has while there is a session: as little as hooks and a port need. */
 const FIRST = ['worlds', 'values', 'errors', 'hooks', 'main'].map(pathOf);
 /** What comes with the first command. */
-const MORE = ['script', 'trust', 'targets', 'popups', 'pointer', 'keyboard', 'input', 'files', 'ops'].map(pathOf);
+const MORE = ['clock', 'script', 'trust', 'targets', 'popups', 'pointer', 'keyboard', 'input', 'files', 'ops'].map(pathOf);
 /** For a script of ours to come up in a frame that has just been given it. */
 const PATIENCE = 5_000;
+/** For its port to be here. */
+const LINK_PATIENCE = 1_000;
 /** For a discarded tab to have a page. */
 const LOAD_PATIENCE = 10_000;
 
@@ -167,19 +169,25 @@ async function receive(link, { id, result, error, event, params, ask: number, op
   if (event !== undefined) return ears.event(link, event, params);
   if (number !== undefined) {
     try {
-      if (op !== 'forward') throw new Error(`no ${op}`);
-      // An act that goes on in a frame inside.
-      link.port.postMessage({ answer: number, result: await ask(link.tabId, params.frameId, 'act', params.act) });
+      link.port.postMessage({ answer: number, result: await asked(link, op, params) });
     } catch (problem) {
       link.port.postMessage({ answer: number, error: /** @type {Error} */ (problem).message });
     }
     return undefined;
   }
-  const asked = link.pending.get(id);
+  const waits = link.pending.get(id);
   link.pending.delete(id);
-  if (error) asked?.reject(new Refusal(error.error, error.message));
-  else asked?.resolve(result);
+  if (error) waits?.reject(new Refusal(error.error, error.message));
+  else waits?.resolve(result);
   return undefined;
+}
+
+/** What a frame asks of us. @param {Link} link @param {string} op @param {any} params */
+async function asked(link, op, params) {
+  // An act that goes on in a frame inside.
+  if (op === 'forward') return ask(link.tabId, params.frameId, 'act', params.act);
+  if (op === 'wait') return new Promise((resolve) => { setTimeout(resolve, params.ms, {}); });
+  throw new Error(`no ${op}`);
 }
 
 /** @param {number} tabId @param {number} frameId */
@@ -203,6 +211,15 @@ export async function ask(tabId, frameId, op, params) {
   return answer;
 }
 
+/** Resolves when a document hears us again: what it was busy with is over. @param {Link} link */
+export async function turn(link) {
+  if (!everyLink().includes(link)) return;
+  const id = next++;
+  const answer = new Promise((resolve, reject) => link.pending.set(id, { resolve, reject }));
+  link.port.postMessage({ id, op: 'hook', params: hooksFor(link.tabId) });
+  await answer.catch(() => {});
+}
+
 /** All of our scripts, into the very document that the link is of. @param {Link} link */
 async function equip(link) {
   const { tabId, frameId, documentId } = link;
@@ -222,12 +239,14 @@ async function put(tabId, frameId) {
   try {
     await firefox.scripting.executeScript({ target: { tabId, frameIds: [frameId] }, files: FIRST, injectImmediately: true });
   } catch (error) {
-    if (/missing host permission|cannot access|privileged|not be accessed/i.test(String(error))) {
+    // A frame that has just gone is told in the same words.
+    if (frameId === 0 && /missing host permission|cannot access|privileged|not be accessed/i.test(String(error))) {
       throw unsupported(`Firefox lets no extension into this page: ${tab.url}`);
     }
     throw new Refusal('no such frame', String(/** @type {Error} */ (error).message));
   }
-  await until(() => there() !== undefined);
+  // It has run by now, and says so at once; a frame that has gone never does.
+  await until(() => there() !== undefined, LINK_PATIENCE);
   const link = there();
   if (!link) throw new Refusal('no such frame', 'The document has gone, or runs no scripts of extensions.');
   return link;

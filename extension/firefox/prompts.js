@@ -4,7 +4,7 @@ import { settings } from '../settings.js';
 import { canHold, firefox, Refusal } from './api.js';
 import { living } from './contexts.js';
 import { isDriven } from './driven.js';
-import { linkOf } from './links.js';
+import { linkOf, turn } from './links.js';
 import { contextOf } from './names.js';
 import { emit, hears } from './session.js';
 
@@ -17,8 +17,10 @@ let listening = false;
  * @typedef {{accepted: boolean, text: string} | {isOwn: true}} Answer
  */
 
-/** Open dialogs by tabs. @type {Map<number, {settle: (answer: Answer) => void}>} */
+/** Open dialogs by tabs. @type {Map<number, {link: import('./links.js').Link, settle: (answer: Answer) => void}>} */
 const open = new Map();
+/** Who waits for the next dialog of a tab. @type {Map<number, () => void>} */
+const awaited = new Map();
 
 /** The address that pages wait at; '' if nobody hears of dialogs: Firefox shows its own then. */
 export function address() {
@@ -53,7 +55,7 @@ async function hold({ requestBody }) {
     const link = await linkOf(key);
     if (!link) return { cancel: true };
     if (!isDriven(link.tabId)) return reply({ isOwn: true });
-    return reply(await opened(link.tabId, type, message, defaultValue));
+    return reply(await opened(link, type, message, defaultValue));
   } catch {
     return { cancel: true };
   }
@@ -62,8 +64,9 @@ async function hold({ requestBody }) {
 /** @param {object} answer */
 const reply = (answer) => ({ redirectUrl: `data:application/json,${encodeURIComponent(JSON.stringify(answer))}` });
 
-/** @param {number} tabId @param {string} type @param {string} message @param {string} defaultValue @returns {Promise<Answer>} */
-function opened(tabId, type, message, defaultValue) {
+/** @param {import('./links.js').Link} link @param {string} type @param {string} message @param {string} defaultValue @returns {Promise<Answer>} */
+function opened(link, type, message, defaultValue) {
+  const { tabId } = link;
   const context = contextOf(tabId);
   open.get(tabId)?.settle({ accepted: false, text: '' });
   return new Promise((resolve) => {
@@ -73,9 +76,18 @@ function opened(tabId, type, message, defaultValue) {
       emit('browsingContext.userPromptClosed', context, () => ({ context, accepted, type, ...(type === 'prompt' && accepted && { userText: text }) }));
       resolve(answer);
     };
-    open.set(tabId, { settle });
+    open.set(tabId, { link, settle });
     emit('browsingContext.userPromptOpened', context, () => ({ context, handler: 'ignore', message, type, ...(type === 'prompt' && { defaultValue }) }));
+    awaited.get(tabId)?.();
   });
+}
+
+/** The page has gone on: to its next dialog, or to where it hears us. @param {import('./links.js').Link} link */
+function goneOn(link) {
+  const next = new Promise((resolve) => awaited.set(link.tabId, () => resolve(undefined)));
+  // Twice: it may hear us while it waits in the next dialog, of which we are just being told.
+  const idle = turn(link).then(() => turn(link));
+  return Promise.race([next, idle]).finally(() => awaited.delete(link.tabId));
 }
 
 /** @param {number} tabId */
@@ -89,6 +101,9 @@ export const COMMANDS = {
     const { tabId } = living(context);
     const dialog = open.get(tabId);
     if (!dialog) throw new Refusal('no such alert', 'No dialog is open.');
+    const gone = goneOn(dialog.link);
     dialog.settle({ accepted: accept, text: userText });
+    // Whoever asks at once whether there is another one is not to be too early.
+    await gone;
   },
 };

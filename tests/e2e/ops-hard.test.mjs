@@ -5,7 +5,7 @@ import { chromium } from 'playwright-core';
 import { test } from './lib/test.mjs';
 import { Agent } from './lib/agent.mjs';
 import { Bidi } from './lib/bidi.mjs';
-import { FIREFOX, hubOnly } from './lib/env.mjs';
+import { FIREFOX, OWN_FIREFOX, hubOnly } from './lib/env.mjs';
 import { fixture } from './lib/fixture.mjs';
 import { html } from './lib/site.mjs';
 import { until } from './lib/until.mjs';
@@ -75,8 +75,8 @@ test('forms, texts and points are found in frames, too', async () => {
 
 /** Another client with a blank tab: what is in it, and the client's end. */
 async function otherClient() {
-  if (FIREFOX) {
-    const bidi = await Bidi.session(`${at.target.endpoint.replace('http:', 'ws:')}/b/firefox/session`);
+  if (FIREFOX || OWN_FIREFOX) {
+    const bidi = await Bidi.session(at.target.session);
     const tab = await bidi.tab();
     return { url: () => bidi.evaluate('location.href', tab), close: () => bidi.close() };
   }

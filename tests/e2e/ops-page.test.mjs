@@ -263,7 +263,7 @@ test('evaluate: expressions, functions, statements, elements, exceptions', async
   assert.deepEqual([threw.code, /nothingThere/.test(threw.message)], ['page_threw', true]);
 });
 
-test('screenshots: view, page, element, formats, sizes, annotated, to a file; PDF', async () => {
+test('screenshots: view, page, element, formats, sizes, annotated, to a file', async () => {
   await agent.open(at.site.url('/long'));
   const png = (data) => [data.subarray(1, 4).toString(), data.readUInt32BE(16), data.readUInt32BE(20)];
   const shot = async (input) => {
@@ -287,6 +287,10 @@ test('screenshots: view, page, element, formats, sizes, annotated, to a file; PD
   const file = join(at.target.home.tmp, 'shot.jpg');
   assert.equal((await agent.op('screenshot', { file })).file, file);
   assert.equal((await readFile(file)).readUInt16BE(0), 0xffd8);
+});
+
+test('a page as PDF', async () => {
+  await agent.open(at.site.url('/form'));
   const pdf = join(at.target.home.tmp, 'page.pdf');
   await agent.op('pdf', { file: pdf });
   assert.equal((await readFile(pdf)).subarray(0, 5).toString(), '%PDF-');

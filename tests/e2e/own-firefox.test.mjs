@@ -204,7 +204,7 @@ test('what happens in agents\' tabs is remembered, with bodies; what the person 
 });
 
 test('Puppeteer works in it over BiDi, beside the person\'s tabs', hubOnly, async () => {
-  const browser = await puppeteer.connect({ browserWSEndpoint: at.own.ws, protocol: 'webDriverBiDi', defaultViewport: null });
+  const browser = await puppeteer.connect({ browserWSEndpoint: at.own.session, protocol: 'webDriverBiDi', defaultViewport: null });
   assert.ok((await browser.pages()).some((page) => page.url() === at.site.url('/')));
   const page = await browser.newPage();
   const said = new Promise((resolve) => page.once('console', (message) => resolve(message.text())));

@@ -1,7 +1,7 @@
 // Checks that cannot pass in some browsers, and why. What is about ops stands in the product's own table
 // (`bowline ops --json`): a row here says which of its rows a check is about. docs/protocols/clients.md has those of clients.
 import { execFileSync } from 'node:child_process';
-import { BOWLINE, FIREFOX, OWN } from './env.mjs';
+import { BOWLINE, FIREFOX, OWN, OWN_FIREFOX } from './env.mjs';
 
 const CONTEXTS = 'Chrome gives an extension no way to make a browser context: Target.createBrowserContext is "Not allowed" in chrome.debugger';
 const PROFILER = 'chrome.debugger has no Profiler domain';
@@ -35,8 +35,17 @@ const LAUNCHED_FIREFOX = [
   { name: 'a late script on an element is stopped as well', op: 'evaluate', field: 'timeout', skip: true },
 ];
 
-const CANNOT = OWN ? OWN_CHROME : FIREFOX ? LAUNCHED_FIREFOX : [];
-const ENGINE = OWN ? 'own-chrome' : 'firefox';
+const NOT_OWN_FIREFOX = [
+  ...LAUNCHED_FIREFOX,
+  { name: 'saveAsPdf', op: 'pdf' },
+  { name: 'aliases do the same', op: 'pdf' },
+  { name: 'a page as PDF', op: 'pdf' },
+  { name: 'emulation holds for the agent, and is undone', op: 'emulate' },
+  { name: 'CDP clients are kept inside too', reason: 'a person\'s own Firefox speaks WebDriver BiDi and no CDP' },
+];
+
+const CANNOT = OWN ? OWN_CHROME : OWN_FIREFOX ? NOT_OWN_FIREFOX : FIREFOX ? LAUNCHED_FIREFOX : [];
+const ENGINE = OWN ? 'own-chrome' : OWN_FIREFOX ? 'own-firefox' : 'firefox';
 
 let table;
 /** The product's rows for the browser that is tested. */
@@ -56,5 +65,5 @@ export function whyNot(name) {
 }
 
 /** Ops that the browser cannot do at all. */
-export const opsThatCannot = () => (OWN || FIREFOX
+export const opsThatCannot = () => (OWN || FIREFOX || OWN_FIREFOX
   ? differences().filter(({ field, effect }) => field === null && effect === 'refused').map(({ op }) => op) : []);

@@ -1,11 +1,11 @@
 // Browser actions through the debug routes, as curl would ask them.
-import { FIREFOX } from './env.mjs';
+import { FIREFOX, OWN_FIREFOX } from './env.mjs';
 import { http } from './http.mjs';
 import { Rest } from './rest.mjs';
 
 export class Command {
   /** What the browser is. */
-  kind = FIREFOX ? 'firefox' : 'chromium';
+  kind = FIREFOX || OWN_FIREFOX ? 'firefox' : 'chromium';
 
   constructor(rest, browser, session = 'test') {
     Object.assign(this, { rest, browser, session });

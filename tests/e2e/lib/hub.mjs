@@ -170,6 +170,7 @@ export const startTarget = ({ env } = {}) => (DIRECT ? Chromium.start() : serveI
 /** A hub whose browser is a Firefox that it has launched. Chromium's flags are not for it. */
 export const startFirefox = ({ env } = {}) => serveIn({ BOWLINE_ARGS: '', ...env }, async (hub) => {
   hub.name = 'firefox';
+  hub.session = `${hub.endpoint.replace('http:', 'ws:')}/b/firefox/session`;
   await (await Rest.of(hub)).post('/browsers/firefox/launch', {});
 });
 

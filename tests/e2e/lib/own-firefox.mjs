@@ -110,12 +110,12 @@ export class OwnFirefox {
     return browsers.find((browser) => browser.name === this.name)?.state === 'ready';
   }, 20_000);
 
-  get ws() {
+  get session() {
     return `ws://127.0.0.1:${this.hub.port}/t/${this.rest.token}/b/${this.name}/session`;
   }
 
   /** A client of BiDi with a session. */
-  client = () => Bidi.session(this.ws);
+  client = () => Bidi.session(this.session);
 
   /** A tab that the person opens; gives what Firefox itself calls it. */
   async open(url) {

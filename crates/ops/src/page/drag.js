@@ -59,7 +59,7 @@ function endDrag({ effect = 'none' }) {
   lifting = null;
   if (!source) return {};
   const dataTransfer = new DataTransfer();
-  dataTransfer.dropEffect = effect;
+  dataTransfer.dropEffect = /** @type {DataTransfer["dropEffect"]} */ (effect);
   source.dispatchEvent(new DragEvent('dragend', { bubbles: true, composed: true, dataTransfer }));
   return {};
 }

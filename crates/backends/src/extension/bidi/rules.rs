@@ -45,6 +45,10 @@ const PAUSED: &str = "The person has paused agents in this browser. Nothing is d
 /// Why a client may not ask this: `None` if it may. What it aims at is there for it.
 pub(super) fn refused(policy: &Policy, asker: &Asker, method: &str, params: &Value) -> Option<String> {
     let module = method.split('.').next().unwrap_or_default();
+    // The hub asks for titles there, too, for whoever lists tabs.
+    if !asker.is_op && names_our_sandbox(params) && params["expression"] != "document.title" {
+        return Some(format!("sandboxes whose names begin with `{SANDBOX}` are the hub's own"));
+    }
     if policy.paused && module != "session" && method != "browsingContext.getTree" {
         return Some(PAUSED.to_owned());
     }
@@ -81,6 +85,13 @@ pub(super) fn refused(policy: &Policy, asker: &Asker, method: &str, params: &Val
         }
         _ => None,
     }
+}
+
+/// Requests of the hub's own sandboxes are trusted to stay at their site; other code must not run there.
+fn names_our_sandbox(params: &Value) -> bool {
+    let named = [&params["sandbox"], &params["target"]["sandbox"]].into_iter().filter_map(Value::as_str);
+    let realm = params["target"]["realm"].as_str().and_then(|realm| realm.split_once(":sandbox:"));
+    named.chain(realm.map(|(_, name)| name)).any(|name| name.starts_with(SANDBOX))
 }
 
 /// Whether there is no page that is closed to agents.

@@ -380,10 +380,6 @@ fn read_only_reads() {
         ("script.addPreloadScript", json!({"functionDeclaration": "() => 1"})),
         ("script.evaluate", json!({"expression": "document.title = 1", "target": {"context": "one"}})),
         (
-            "script.evaluate",
-            json!({"expression": "globalThis.bowlineApi ??= 0; x()", "target": {"context": "one", "sandbox": "bowline"}}),
-        ),
-        (
             "script.callFunction",
             json!({"functionDeclaration": "() => document.title", "target": {"context": "one"}}),
         ),
@@ -415,6 +411,26 @@ fn read_only_reads() {
         assert_eq!(refusal.is_none(), may, "{function} {wish}");
         assert!(stage.refusal("script.callFunction", call(function, wish)).is_some(), "only for an op");
     }
+}
+
+#[test]
+fn the_hubs_own_sandboxes_are_not_for_clients() {
+    let mut stage = Stage::new(json!({}));
+    let script = |target: Value| json!({"expression": "1", "target": target});
+    for target in [
+        json!({"context": "one", "sandbox": "bowline"}),
+        json!({"context": "one", "sandbox": "bowline-hub"}),
+        json!({"realm": "one:sandbox:bowline"}),
+    ] {
+        assert!(stage.refusal("script.evaluate", script(target)).is_some());
+    }
+    let preload = json!({"functionDeclaration": "() => 1", "sandbox": "bowline"});
+    assert!(stage.refusal("script.addPreloadScript", preload).unwrap().contains("the hub's own"));
+    let other = script(json!({"context": "one", "sandbox": "mine"}));
+    assert_eq!(stage.refusal("script.evaluate", other), None);
+    let title =
+        json!({"expression": "document.title", "target": {"context": "one", "sandbox": "bowline-hub"}});
+    assert_eq!(stage.refusal("script.evaluate", title), None, "who lists tabs");
 }
 
 #[test]
