@@ -55,6 +55,7 @@ runtime.onUpdateAvailable?.addListener(async () => {
 links.listen({
   mayEval: policies.mayEval,
   isDriven: drivenTabs.isDriven,
+  isCalledOff: input.isCalledOff,
   event(link, event, params) {
     if (!drivenTabs.isDriven(link.tabId)) return;
     if (event === 'log') log.onEntry(link, params);

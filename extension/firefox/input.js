@@ -12,6 +12,14 @@ const states = new Map();
 /** What was pressed and not released, in order, by tabs. @type {Map<number, any[]>} */
 const held = new Map();
 
+/** How many performances there were; and by tabs, up to which they are called off. */
+let last = 0;
+/** @type {Map<number, number>} */
+const calledOff = new Map();
+
+/** Whether what a performance holds has been let go meanwhile. @param {number} tabId @param {number} number */
+export const isCalledOff = (tabId, number) => number <= (calledOff.get(tabId) ?? 0);
+
 const newState = () => ({ keys: { shift: false, ctrl: false, alt: false, meta: false }, pointers: {} });
 
 /** @param {any} source @param {any} action */
@@ -56,7 +64,8 @@ async function perform(context, ticks) {
   const state = states.get(tabId) ?? newState();
   remember(tabId, ticks);
   try {
-    const told = await ask(tabId, frameId, 'perform', { ticks, state });
+    last += 1;
+    const told = await ask(tabId, frameId, 'perform', { ticks, state, number: last });
     states.set(tabId, told.state);
   } catch (error) {
     // What was pressed has led away: that is not a failure.
@@ -69,6 +78,7 @@ async function perform(context, ticks) {
 export function onRemoved(tabId) {
   states.delete(tabId);
   held.delete(tabId);
+  calledOff.delete(tabId);
 }
 
 /** @type {Record<string, (params: any) => Promise<object | void>>} */
@@ -80,6 +90,7 @@ export const COMMANDS = {
 
   async 'input.releaseActions'({ context }) {
     const { tabId } = living(context);
+    calledOff.set(tabId, last);
     const acts = (held.get(tabId) ?? []).reverse().map((act) => (act.kind === 'key' ? { ...act, type: 'up' } : { ...act, kind: 'up' }));
     await perform(context, acts.map((act) => ({ duration: 0, acts: [act] })));
     held.delete(tabId);

@@ -42,9 +42,9 @@ let hooks = { log: false, prompts: '' };
 
 /**
  * What frames tell by themselves, and what is known of them elsewhere.
- * @type {{event: (link: Link, event: string, params: any) => void, mayEval: (tabId: number, frameId: number, url: string) => boolean, isDriven: (tabId: number) => boolean}}
+ * @type {{event: (link: Link, event: string, params: any) => void, mayEval: (tabId: number, frameId: number, url: string) => boolean, isDriven: (tabId: number) => boolean, isCalledOff: (tabId: number, number: number) => boolean}}
  */
-let ears = { event: () => {}, mayEval: () => false, isDriven: () => false };
+let ears = { event: () => {}, mayEval: () => false, isDriven: () => false, isCalledOff: () => false };
 /** @param {typeof ears} given */
 export function listen(given) {
   ears = given;
@@ -186,6 +186,7 @@ async function receive(link, { id, result, error, event, params, ask: number, op
 async function asked(link, op, params) {
   // An act that goes on in a frame inside.
   if (op === 'forward') return ask(link.tabId, params.frameId, 'act', params.act);
+  if (op === 'isCalledOff') return { calledOff: ears.isCalledOff(link.tabId, params.number) };
   if (op === 'wait') return new Promise((resolve) => { setTimeout(resolve, params.ms, {}); });
   throw new Error(`no ${op}`);
 }

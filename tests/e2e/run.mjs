@@ -44,6 +44,7 @@ try {
   if (!direct) {
     failed |= await run(files.filter(isForOwn), 2, { E2E_TARGET: 'own' });
     failed |= await run(files.filter((file) => FOR_ALL.includes(file)), 2, { E2E_TARGET: 'firefox' });
+    failed |= await run(files.filter((file) => FOR_ALL.includes(file)), 2, { E2E_TARGET: 'own-firefox' });
   }
   failed |= await run(files.filter((file) => ALONE.includes(file)), 1);
 } finally {

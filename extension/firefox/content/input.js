@@ -9,12 +9,17 @@
   const pause = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
   /**
-   * @param {{ticks: {duration: number, acts: any[]}[], state: any}} params `state`: keys and buttons that are held, and where each pointer is
+   * @param {{ticks: {duration: number, acts: any[]}[], state: any, number: number}} params `state`: keys and buttons that are held, and where each
+   * pointer is; `number`: which of all performances it is
    */
-  async function perform({ ticks, state }) {
+  async function perform({ ticks, state, number }) {
     for (const { duration, acts } of ticks) {
       const begun = performance.now();
-      for (const one of acts) await single(one, state);
+      for (const one of acts) {
+        // What is dropped cannot be taken back: was it called off while the page was busy?
+        if (one.kind === 'up' && parts.pointer.cargo() && (await parts.ask('isCalledOff', { number })).calledOff) parts.pointer.letGo();
+        await single(one, state);
+      }
       const left = duration - (performance.now() - begun);
       if (left > 0) await pause(left);
     }

@@ -21,7 +21,7 @@
   let pressed;
   /** @type {{time: number, x: number, y: number, count: number}} */
   let clicks = { time: 0, x: 0, y: 0, count: 0 };
-  /** `source` is not there for what is dragged into this frame from outside. @type {{source: Element | undefined, data: DataTransfer, target: Element | null, allowed: boolean} | undefined} */
+  /** `source` is not there for what is dragged into this frame from outside. @type {{source: Element | undefined, data: DataTransfer, target: Element | null, allowed: boolean, calledOff?: boolean} | undefined} */
   let dragged;
 
   /** Where the page's corner is on the screen, Firefox alone says. @type {any} */
@@ -196,12 +196,17 @@
   /** @param {any} act @param {Element} target */
   function drop(act, target) {
     if (!dragged) return;
-    drag(act, target);
-    if (dragged.allowed) dragFire(target, 'drop', act);
+    if (!dragged.calledOff) drag(act, target);
+    if (dragged.allowed && !dragged.calledOff) dragFire(target, 'drop', act);
     else dragFire(target, 'dragleave', act);
     if (dragged.source?.isConnected) dragFire(dragged.source, 'dragend', act);
     dragged = undefined;
     pressed = undefined;
+  }
+
+  /** What is dragged will not be dropped. */
+  function letGo() {
+    if (dragged) dragged.calledOff = true;
   }
 
   /** What is dragged from here, for a frame that the pointer has come into. */
@@ -253,5 +258,5 @@
     (document.scrollingElement ?? window).scrollBy({ left: dx, top: dy, behavior: 'instant' });
   }
 
-  parts.pointer = { move, down, up, wheel, scroll, cargo, away };
+  parts.pointer = { move, down, up, wheel, scroll, cargo, letGo, away };
 })();
