@@ -92,7 +92,9 @@ test('pictures are of what is seen, of a part and of the whole page, also in the
   assert.ok(width >= 3000 && height >= 2000, `${width} ${height}`);
   const { data } = await own.ask('browsingContext.captureScreenshot', { context, format: { type: 'image/jpeg', quality: 0.5 } });
   assert.equal(Buffer.from(data, 'base64').subarray(0, 2).toString('hex'), 'ffd8');
-  await assert.rejects(own.ask('browsingContext.captureScreenshot', { context, format: { type: 'image/webp' } }), { code: 'unsupported operation' });
+  const { data: webp } = await own.ask('browsingContext.captureScreenshot', { context, format: { type: 'image/webp' } });
+  assert.equal(Buffer.from(webp, 'base64').subarray(8, 12).toString(), 'WEBP');
+  await assert.rejects(own.ask('browsingContext.captureScreenshot', { context, format: { type: 'image/gif' } }), { code: 'unsupported operation' });
   await assert.rejects(own.ask('browsingContext.captureScreenshot', { context, clip: { type: 'box', x: 9e4, y: 0, width: 1, height: 1 } }), { code: 'unable to capture screen' });
   await own.ask('browsingContext.close', { context: front });
 });

@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::{get, post};
 use base64::Engine as _;
+use bowline_ops::differences::{self, Difference};
 use bowline_ops::{Access, AgentName, Entry, OPS, OpError, Output, Request as OpRequest, Set, Stay};
 use bowline_wire::TargetId;
 use serde_json::{Map, Value, json};
@@ -42,8 +43,9 @@ async fn list() -> Response {
 }
 
 fn entry(op: &Entry) -> Value {
+    let differences: Vec<Value> = differences::of(op.name).map(Difference::as_json).collect();
     json!({"name": op.name, "tool": op.tool, "set": op.set.as_str(), "access": access(op.access),
-        "about": op.about, "schema": op.schema()})
+        "about": op.about, "schema": op.schema(), "differences": differences})
 }
 
 fn access(access: Access) -> &'static str {

@@ -22,7 +22,7 @@ use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -263,15 +263,26 @@ impl Client {
                 Refusal::new("invalid argument", format!("a message of {} bytes is too large", text.len()));
             return self.outbox.push(Bytes::from(bowline_wire::bidi::failure(None, &refusal)));
         }
-        // The room is given back when the message has been queued; the outbox bounds what comes back.
-        let _room = shared.upstream.reserve(text.len()).await;
-        self.post(message);
+        let room = shared.upstream.reserve(text.len()).await;
+        self.take(message, Some(room));
     }
 
     /// The same without waiting, for the hub's own, which asks for little.
     pub(crate) fn post(&self, message: &str) {
+        self.take(message, None);
+    }
+
+    fn take(&self, message: &str, mut room: Option<OwnedSemaphorePermit>) {
         let mut inner = self.session.inner();
-        let out = inner.table.command(self.id, message);
+        let mut out = inner.table.command(self.id, message);
+        // What the client wanted is the first that goes to the browser; the room is its until it has gone.
+        if let Some(at) = out.iter().position(|out| matches!(out, Out::Browser(_)))
+            && let Some(room) = room.take()
+            && at == 0
+            && let Out::Browser(text) = out.remove(0)
+        {
+            self.session.0.upstream.push(Outgoing { session: None, body: Bytes::from(text) }, room);
+        }
         self.session.0.carry_out(&mut inner, out);
     }
 }

@@ -1,6 +1,8 @@
 //! What some browsers cannot do, as data with a reason. Ops refuse with these words, `bowline ops` and `docs/ops.md` list
 //! them, and the tests take from here what must fail.
 
+use serde_json::{Value, json};
+
 use crate::driver::DriverError;
 
 /// Browsers that differ from a Chromium that the hub has launched, which can do all there is.
@@ -60,6 +62,13 @@ pub struct Difference {
     pub effect: Effect,
     /// What cannot be done, and why.
     pub reason: &'static str,
+}
+
+impl Difference {
+    /// As doors tell it, beside the op.
+    pub fn as_json(&self) -> Value {
+        json!({"engine": self.engine.as_str(), "field": self.field, "effect": self.effect.as_str(), "reason": self.reason})
+    }
 }
 
 const fn refused(

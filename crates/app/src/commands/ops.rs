@@ -49,13 +49,9 @@ pub(super) fn run(context: &Context<'_>, args: &OpsArgs) -> Result<(), Failure> 
 }
 
 fn entry(op: &Entry) -> Value {
-    let differences: Vec<Value> = differences::of(op.name).map(difference).collect();
+    let differences: Vec<Value> = differences::of(op.name).map(Difference::as_json).collect();
     json!({"name": op.name, "tool": op.tool, "set": op.set.as_str(), "about": op.about, "schema": op.schema(),
         "differences": differences})
-}
-
-fn difference(row: &Difference) -> Value {
-    json!({"engine": row.engine.as_str(), "field": row.field, "effect": row.effect.as_str(), "reason": row.reason})
 }
 
 /// `emulate with cpu, in a launched Firefox`.

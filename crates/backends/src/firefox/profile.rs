@@ -34,7 +34,15 @@ fn write_preferences(file: &Path, keeps_sites: bool) -> io::Result<()> {
     let ours = PREFERENCES.lines().next().unwrap_or_default();
     let wanted = format!("{PREFERENCES}{}", if keeps_sites { NO_SERVICE_WORKERS } else { "" });
     match fs::read_to_string(file) {
-        Ok(text) if text.lines().next() != Some(ours) => Ok(()),
+        Ok(text) if text.lines().next() != Some(ours) => {
+            let has_none = text.contains("\"dom.serviceWorkers.enabled\", false");
+            if keeps_sites && !has_none {
+                return Err(io::Error::other(
+                    "its user.js is your own and leaves service workers on, which cannot be kept to the lists of sites",
+                ));
+            }
+            Ok(())
+        }
         Ok(text) if text == wanted => Ok(()),
         _ => files::write_private(file, wanted.as_bytes()),
     }

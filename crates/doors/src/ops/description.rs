@@ -1,5 +1,6 @@
 //! The ops in the description of the API: a path for each, with its own fields.
 
+use bowline_ops::differences::Engine;
 use bowline_ops::{Entry, OPS};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ pub(crate) fn describe(document: &mut Value) {
 }
 
 fn list() -> Value {
-    let op = json!({"type": "object", "required": ["name", "tool", "set", "access", "about", "schema"],
+    let op = json!({"type": "object", "required": ["name", "tool", "set", "access", "about", "schema", "differences"],
     "properties": {
         "name": {"type": "string"},
         "tool": {"type": "string", "description": "As models call it."},
@@ -22,6 +23,10 @@ fn list() -> Value {
         "access": {"enum": ["read", "act", "dangerous"]},
         "about": {"type": "string"},
         "schema": {"type": "object", "description": "JSON schema of its fields."},
+        "differences": {"type": "array", "description": "What some browsers cannot do, and why.", "items": {"type": "object",
+            "required": ["engine", "field", "effect", "reason"], "properties": {
+            "engine": {"enum": Engine::ALL.map(Engine::as_str)}, "field": {"type": ["string", "null"]},
+            "effect": {"enum": ["refused", "left out"]}, "reason": {"type": "string"}}}},
     }});
     json!({"tags": ["ops"], "operationId": "ops", "summary": "All ops, with their fields.",
         "responses": responses(json!({"type": "array", "items": op}))})

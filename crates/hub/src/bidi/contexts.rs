@@ -42,6 +42,10 @@ impl Contexts {
         }
     }
 
+    pub(super) fn is_known(&self, context: &str) -> bool {
+        self.0.contains_key(context)
+    }
+
     /// The tab that a context is in.
     pub(super) fn top<'a>(&'a self, context: &'a str) -> &'a str {
         let mut at = context;

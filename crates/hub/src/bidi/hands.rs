@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
 use super::{BidiError, Caller, Session};
@@ -28,7 +28,7 @@ pub struct Hands(Arc<Shared>);
 struct Shared {
     session: Session,
     tasks: TaskTracker,
-    caller: OnceCell<Caller>,
+    caller: Mutex<Option<Caller>>,
 }
 
 /// The answer to `script.evaluate` and `script.callFunction`.
@@ -68,7 +68,7 @@ pub(crate) fn page_info(info: &ContextInfo, title: String) -> TargetInfo {
 impl Hands {
     /// Costs nothing until the first command.
     pub fn new(session: Session, tasks: TaskTracker) -> Self {
-        Self(Arc::new(Shared { session, tasks, caller: OnceCell::new() }))
+        Self(Arc::new(Shared { session, tasks, caller: Mutex::default() }))
     }
 
     /// Runs a command and gives the result as it came. Where a tab is meant and the parameters name none, it is named.
@@ -237,8 +237,16 @@ impl Hands {
     }
 
     async fn call(&self, method: &str, params: &Json) -> Result<Box<RawValue>, ExecuteError> {
-        let connect = || async { Caller::own(&self.0.session, &self.0.tasks, Box::new(|_, _| {})) };
-        let caller = self.0.caller.get_or_try_init(connect).await.map_err(|_| ExecuteError::Gone)?;
+        let caller = {
+            let mut kept = self.0.caller.lock().await;
+            match kept.as_ref().filter(|caller| !caller.has_ended()) {
+                Some(caller) => caller.clone(),
+                None => {
+                    let own = Caller::own(&self.0.session, &self.0.tasks, Box::new(|_, _| {}));
+                    kept.insert(own.map_err(|_| ExecuteError::Gone)?).clone()
+                }
+            }
+        };
         caller.call(method, params).await.map_err(|error| match error {
             BidiError::Refused(refusal) => ExecuteError::RefusedByBidi(refusal),
             BidiError::Unreadable { source, .. } => ExecuteError::Unreadable(source),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::contexts::Contexts;
-use super::holds::{Holds, Step};
+use super::holds::{Holds, Phase, Step};
 use super::owned::Kind;
 use super::subscriptions::Subscription;
 
@@ -64,6 +64,13 @@ enum Then {
     Subscribed(Subscription),
     Tree,
     UserContexts,
+    Realms,
+    /// A request that was held goes on, unless the browser does not take how; and the event for those who do not hold it.
+    GoesOn {
+        request: String,
+        phase: Phase,
+        free: String,
+    },
     Made(Kind),
     Removed(Kind, String),
     Own(OwnAnswer),
@@ -174,9 +181,15 @@ impl Table {
         let owned: Vec<(Kind, String)> =
             self.owners.iter().filter(|(_, owner)| **owner == client).map(|(key, _)| key.clone()).collect();
         for (kind, id) in owned {
-            self.owners.remove(&(kind, id.clone()));
             let (member, remove) = kind.names();
-            out.push(self.own(remove, &json!({ member: id }), None));
+            // What is in a user context is nobody else's as long as it is there.
+            let then = if kind == Kind::UserContext {
+                Then::Removed(kind, id.clone())
+            } else {
+                self.owners.remove(&(kind, id.clone()));
+                Then::Ignore
+            };
+            out.push(self.ask(None, then, |number| bidi::command(number, remove, &json!({ member: id }))));
         }
         for (request, step) in self.holds.leave(client) {
             out.extend(self.step(&request, step));
@@ -185,7 +198,8 @@ impl Table {
             if pending.client.is_some_and(|(of, _)| of == client) {
                 pending.client = None;
                 // What it was just about to get must not stay.
-                if !matches!(pending.then, Then::Made(_) | Then::Subscribed(_)) {
+                let stays = matches!(pending.then, Then::Made(_) | Then::Subscribed(_) | Then::GoesOn { .. });
+                if !stays {
                     pending.then = Then::Ignore;
                 }
             }
@@ -210,9 +224,10 @@ impl Table {
     fn step(&mut self, request: &str, step: Step) -> Vec<Out> {
         match step {
             Step::Next { client, event } => vec![Out::Client(client, event)],
-            Step::Free { method, mut params } => {
+            Step::Free { phase, mut params } => {
                 params["request"] = json!(request);
-                vec![self.own(method, &params, None)]
+                let then = Then::GoesOn { request: request.to_owned(), phase, free: String::new() };
+                vec![self.ask(None, then, |id| bidi::command(id, phase.free().0, &params))]
             }
         }
     }

@@ -200,6 +200,18 @@ impl Attendant {
             self.close_tab(watched.tab, reason);
         }
         self.recorder.publish();
+        if !self.session.has_ended()
+            && self.recorder.origins(&self.browser).is_some()
+            && !self.session.is_virtual()
+        {
+            // Nobody would look at what it asks for until the next one has joined.
+            tracing::warn!(
+                browser = self.browser,
+                reason,
+                "its sites can no longer be kept to, so it is ended"
+            );
+            return self.session.close("the recorder fell behind, and the lists of sites could not be kept");
+        }
         if !self.session.has_ended() {
             // Too far behind in a burst: what was in it is lost, the rest is not to be.
             tracing::warn!(browser = self.browser, reason, "the recorder was cut off, and joins again");

@@ -190,18 +190,23 @@ impl BrowserDriver for Browser {
     fn page<'a>(&'a self, target: &'a TargetId, missed: Option<Dialog>) -> Answer<'a, Arc<dyn Driver>> {
         Box::pin(async move {
             let root = target.as_str();
-            let tree: Tree = match self.ask("browsingContext.getTree", json!({"root": root})).await {
-                Err(DriverError::Navigated) => return Err(DriverError::Closed),
-                tree => tree?,
-            };
+            // Events that come with the answer are for it already.
             let state = Arc::new(State::new(root));
+            self.hall.inner().pages.insert(root.to_owned(), state.clone());
+            let tree: Tree = match self.ask("browsingContext.getTree", json!({"root": root})).await {
+                Ok(tree) => tree,
+                Err(error) => {
+                    self.hall.inner().pages.remove(root);
+                    let is_gone = matches!(error, DriverError::Navigated);
+                    return Err(if is_gone { DriverError::Closed } else { error });
+                }
+            };
             if let Some(tab) = tree.contexts.first() {
                 state.plant(tab);
             }
-            if let Some(dialog) = missed {
+            if let Some(dialog) = missed.filter(|_| state.page().dialogs == 0) {
                 state.dialog_opened(dialog);
             }
-            self.hall.inner().pages.insert(root.to_owned(), state.clone());
             Ok(page::Page::open(self.caller.clone(), root, state))
         })
     }
@@ -236,7 +241,7 @@ impl Hall {
         let top = inner.top(&info.context);
         let page = inner.pages.get(&top).cloned();
         if method == "browsingContext.contextDestroyed" {
-            inner.contexts.remove(&info.context);
+            inner.forget(&info.context);
             inner.pages.remove(&info.context);
         }
         drop(inner);
@@ -253,6 +258,17 @@ impl Inner {
             self.windows.len() - 1
         });
         at as i64 + 1
+    }
+
+    /// A context has gone, and with it what is below, of which Firefox tells nothing.
+    fn forget(&mut self, context: &str) {
+        let is_below = |info: &&ContextInfo| info.parent.as_deref() == Some(context);
+        let below: Vec<String> =
+            self.contexts.values().filter(is_below).map(|info| info.context.clone()).collect();
+        for child in below {
+            self.forget(&child);
+        }
+        self.contexts.remove(context);
     }
 
     /// The tab that a context is in.

@@ -14,12 +14,14 @@ use super::{ClientId, Out, Table, Then};
 #[serde(rename_all = "camelCase", default)]
 struct Aims {
     context: Option<String>,
-    contexts: Vec<String>,
+    contexts: Option<Vec<String>>,
     root: Option<String>,
     reference_context: Option<String>,
     user_context: Option<String>,
-    user_contexts: Vec<String>,
+    user_contexts: Option<Vec<String>>,
     target: Option<Value>,
+    /// Of cookies.
+    partition: Option<Value>,
     request: Option<String>,
 }
 
@@ -58,6 +60,10 @@ impl Table {
             _ if !has_session => {
                 return Err(Refusal::new("invalid session id", "begin with session.new"));
             }
+            // It would take the hub's hands from the browser for good.
+            "session.end" if known.who.is_own() => {
+                return Err(Refusal::new("unsupported operation", "this session is the hub's own"));
+            }
             "session.end" => {
                 let mut out = answer(json!({}));
                 out.extend(self.leave(client));
@@ -77,7 +83,8 @@ impl Table {
             "browser.close" => self.close_requested = true,
             _ => {}
         }
-        let aims: Aims = serde_json::from_str(command.params.get()).unwrap_or_default();
+        let aims: Aims = serde_json::from_str(command.params.get())
+            .map_err(|error| Refusal::new("invalid argument", error.to_string()))?;
         self.see(client, &aims)?;
         if let Some(phase) = Phase::ended_by(method) {
             return self.go_on(client, command, phase, aims.request.as_deref().unwrap_or_default());
@@ -94,6 +101,7 @@ impl Table {
         let then = match (method, Kind::made_by(method)) {
             ("browsingContext.getTree", _) => Then::Tree,
             ("browser.getUserContexts", _) => Then::UserContexts,
+            ("script.getRealms", _) => Then::Realms,
             (_, Some(kind)) => Then::Made(kind),
             (_, None) => Then::Reply,
         };
@@ -117,7 +125,10 @@ impl Table {
     fn see(&self, client: ClientId, aims: &Aims) -> Result<(), Refusal> {
         let in_target = aims.target.as_ref().and_then(|target| target["context"].as_str());
         let named = [&aims.context, &aims.root, &aims.reference_context].into_iter().flatten();
-        let contexts = named.chain(&aims.contexts).map(String::as_str).chain(in_target);
+        let of_cookies =
+            |member: &str| aims.partition.as_ref().and_then(|partition| partition[member].as_str());
+        let listed = aims.contexts.iter().flatten();
+        let contexts = named.chain(listed).map(String::as_str).chain(in_target).chain(of_cookies("context"));
         for context in contexts {
             if !self.sees(client, self.contexts.user_context(context)) {
                 return Err(Refusal::new(
@@ -126,7 +137,9 @@ impl Table {
                 ));
             }
         }
-        for user_context in aims.user_context.iter().chain(&aims.user_contexts) {
+        let listed = aims.user_contexts.iter().flatten();
+        let user_contexts = aims.user_context.iter().chain(listed).map(String::as_str);
+        for user_context in user_contexts.chain(of_cookies("userContext")) {
             if !self.sees(client, Some(user_context)) {
                 let message = format!("User Context with id {user_context} was not found");
                 return Err(Refusal::new("no such user context", message));
@@ -139,8 +152,8 @@ impl Table {
         let wish: Subscribe = serde_json::from_str(command.params.get())
             .map_err(|error| Refusal::new("invalid argument", error.to_string()))?;
         let aims = Aims {
-            contexts: wish.contexts.clone(),
-            user_contexts: wish.user_contexts.clone(),
+            contexts: Some(wish.contexts.clone()),
+            user_contexts: Some(wish.user_contexts.clone()),
             ..Aims::default()
         };
         self.see(client, &aims)?;
@@ -196,6 +209,12 @@ impl Table {
         })
     }
 
+    /// Whether every request is looked at by the recorder.
+    fn keeps_sites(&self) -> bool {
+        let is_own = |owner: &ClientId| self.clients.get(owner).is_some_and(|client| client.who.is_own());
+        self.owners.iter().any(|((kind, _), owner)| *kind == Kind::Intercept && is_own(owner))
+    }
+
     /// A client lets a request go on that it has held.
     fn go_on(
         &mut self,
@@ -206,13 +225,19 @@ impl Table {
     ) -> Result<Vec<Out>, Refusal> {
         let params: Value = serde_json::from_str(command.params.get()).unwrap_or_default();
         let is_final = Phase::is_final(&command.method);
+        // Firefox tells nobody of the request that this makes, and so nobody could keep it to its sites.
+        if self.keeps_sites() && params.get("url").is_some_and(|url| !url.is_null()) {
+            let message = "there are lists of sites: the address of a request cannot be changed";
+            return Err(Refusal::new("unsupported operation", message));
+        }
         match self.holds.answer(client, request, phase, is_final, params) {
             None => {
                 let message = format!("Blocked request with id {request} not found");
                 Err(Refusal::new("no such request", message))
             }
-            Some(Verdict::Send { params, unheard }) => {
-                let mut out = vec![self.forward(client, command, Then::Reply, Some(params.to_string()))];
+            Some(Verdict::Send { params, unheard, phase, free }) => {
+                let then = Then::GoesOn { request: request.to_owned(), phase, free };
+                let mut out = vec![self.forward(client, command, then, Some(params.to_string()))];
                 out.extend(unheard.into_iter().map(|(client, event)| Out::Client(client, event)));
                 Ok(out)
             }

@@ -58,6 +58,9 @@ impl Table {
                 return Vec::new();
             }
             (Then::Ignore, _) => return Vec::new(),
+            (Then::GoesOn { request, phase, free }, Err(refusal)) => {
+                return self.not_taken(client, &request, phase, free, &refusal);
+            }
             (_, Err(refusal)) => {
                 let failed = |(client, id)| Out::Client(client, bidi::failure(Some(id), &refusal));
                 return client.map(failed).into_iter().collect();
@@ -70,6 +73,24 @@ impl Table {
             out.push(Out::Client(client, bidi::success(id, &text)));
         }
         out
+    }
+
+    /// A request that was held could not go on so. Whoever wanted it may try again; without them it goes on as it is.
+    fn not_taken(
+        &mut self,
+        client: Option<(ClientId, u64)>,
+        request: &str,
+        phase: Phase,
+        free: String,
+        refusal: &Refusal,
+    ) -> Vec<Out> {
+        if let Some((client, id)) = client {
+            self.holds.again(request, phase, client, free);
+            return vec![Out::Client(client, bidi::failure(Some(id), refusal))];
+        }
+        let (method, mut params) = phase.free();
+        params["request"] = json!(request);
+        vec![self.own(method, &params, None)]
     }
 
     /// What follows from a command that the browser has carried out: the answer for its client, and what else is sent.
@@ -118,6 +139,18 @@ impl Table {
                 }
                 (value.to_string(), Vec::new())
             }
+            Then::Realms => {
+                let mut value = read();
+                let is_seen = |realm: &Value| {
+                    let user_context =
+                        realm["context"].as_str().and_then(|context| self.contexts.user_context(context));
+                    client.is_some_and(|client| self.sees(client, user_context))
+                };
+                if let Some(realms) = value["realms"].as_array_mut() {
+                    realms.retain(is_seen);
+                }
+                (value.to_string(), Vec::new())
+            }
             Then::UserContexts => {
                 let mut value = read();
                 let is_seen = |context: &Value| {
@@ -128,7 +161,7 @@ impl Table {
                 }
                 (value.to_string(), Vec::new())
             }
-            Then::Reply | Then::Own(_) | Then::Ignore => plain(),
+            Then::Reply | Then::GoesOn { .. } | Then::Own(_) | Then::Ignore => plain(),
         }
     }
 
@@ -185,6 +218,12 @@ impl Table {
             && let Some(context) = &context
         {
             self.contexts.remove(context);
+            let contexts = &self.contexts;
+            self.holds.gone(|held| !contexts.is_known(held));
+        }
+        if let ("network.fetchError" | "network.responseCompleted", Some(request)) = (method, &about.request)
+        {
+            self.holds.forget(&request.request);
         }
         if let Some(channel) = &about.channel {
             return message_of(channel, method, params, &heard_by);
@@ -230,7 +269,8 @@ impl Table {
         let others = heard_by.iter().filter(|client| !owners.contains(client));
         let mut out: Vec<Out> = others.map(|client| Out::Client(*client, free.clone())).collect();
         let Some(phase) = Phase::begun_by(method) else { return out };
-        let step = self.holds.hold(request, phase, events, &free);
+        let context = value["context"].as_str();
+        let step = self.holds.hold(request, phase, events, &free, context);
         out.extend(self.step(request, step));
         out
     }

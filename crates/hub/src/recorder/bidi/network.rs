@@ -172,13 +172,16 @@ impl Requests {
     /// A document has gone, and its WebSockets with it, of which nothing is told.
     pub(super) fn left(&mut self, store: &mut Store, context: &str) {
         let is_its = |request: &UnderWay| request.hop.is_socket && request.context == context;
-        for request in self.under_way.values().filter(|request| is_its(request)) {
+        let ended = &self.ended;
+        let open = self.under_way.iter().filter(|(id, request)| is_its(request) && !ended.contains(id));
+        for (_, request) in open {
             store.update_network(request.tab, request.hop.seq, |record| {
                 record.state = RequestState::Finished;
                 record.loading_finished = true;
             });
         }
         self.under_way.retain(|_, request| !is_its(request));
+        self.ended.retain(|id| self.under_way.contains_key(id));
     }
 
     /// A tab has closed: what was under way there will not end.

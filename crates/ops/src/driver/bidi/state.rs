@@ -65,13 +65,15 @@ impl State {
         self.inner().page.clone()
     }
 
-    /// The tree as it was asked for. What it was doing before nobody has told.
+    /// The tree as it was asked for. What it was doing before nobody has told, unless events have come meanwhile.
     pub(super) fn plant(&self, tab: &ContextInfo) {
         self.change(|inner| {
             inner.plant(tab, None);
-            inner.page.url.clone_from(&tab.url);
-            inner.page.is_dom_ready = true;
-            inner.page.is_loaded = true;
+            if inner.page.documents == 0 && inner.page.hops == 0 {
+                inner.page.url.clone_from(&tab.url);
+                inner.page.is_dom_ready = true;
+                inner.page.is_loaded = true;
+            }
         });
     }
 
