@@ -69,9 +69,17 @@ function asPolicy(stored) {
   return policy;
 }
 
+/** Who is to know of the person's changes, besides the hub. */
+let changed = () => {};
+/** @param {() => void} listener */
+export function onPolicy(listener) {
+  changed = listener;
+}
+
 /** @param {Partial<Policy>} change */
 export async function changePolicy(change) {
   settings.policy = asPolicy({ ...settings.policy, ...change });
+  changed();
   await write({ policy: settings.policy });
 }
 

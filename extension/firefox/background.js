@@ -5,7 +5,7 @@ import { firefox, Refusal } from './api.js';
 import { showBadge } from '../badge.js';
 import { groupDriven, onGroupRemoved } from '../groups.js';
 import * as relay from '../relay.js';
-import { changePolicy, ready, settings } from '../settings.js';
+import { changePolicy, onPolicy, ready, settings } from '../settings.js';
 import * as view from '../view.js';
 import * as chosen from './chosen.js';
 import * as contexts from './contexts.js';
@@ -31,7 +31,7 @@ const { downloads: files, runtime, permissions, tabGroups, tabs, webNavigation }
 
 tabs.onCreated.addListener(contexts.onCreated);
 tabs.onAttached.addListener(contexts.onAttached);
-for (const part of [contexts, chosen, input, prompts, drivenTabs]) tabs.onRemoved.addListener(part.onRemoved);
+for (const part of [contexts, chosen, input, navigation, prompts, drivenTabs]) tabs.onRemoved.addListener(part.onRemoved);
 webNavigation.onCreatedNavigationTarget.addListener(contexts.onCreatedNavigationTarget);
 for (const name of /** @type {const} */ (['onBeforeNavigate', 'onCommitted', 'onDOMContentLoaded', 'onCompleted', 'onErrorOccurred', 'onReferenceFragmentUpdated', 'onHistoryStateUpdated'])) {
   webNavigation[name].addListener(navigation[name]);
@@ -56,6 +56,7 @@ links.listen({
   mayEval: policies.mayEval,
   isDriven: drivenTabs.isDriven,
   isCalledOff: input.isCalledOff,
+  gone: prompts.onGone,
   event(link, event, params) {
     if (!drivenTabs.isDriven(link.tabId)) return;
     if (event === 'log') log.onEntry(link, params);
@@ -77,6 +78,7 @@ function inOrder(/** @type {() => Promise<void>} */ work) {
 
 session.onChange(() => inOrder(adapt));
 drivenTabs.onChange(() => inOrder(adapt));
+onPolicy(() => inOrder(adapt));
 script.onSandboxed(() => inOrder(adapt));
 
 async function adapt() {

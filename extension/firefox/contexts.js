@@ -1,6 +1,7 @@
 // @ts-check
 // Tabs and frames as contexts: the tree, and the news of it.
 import { isOwn, OWN_REFUSED } from '../own.js';
+import { settings } from '../settings.js';
 import { firefox, invalid, Refusal, unsupported } from './api.js';
 import { isChosen } from './chosen.js';
 import { inherit, touch } from './driven.js';
@@ -178,7 +179,10 @@ export function onCreatedNavigationTarget({ sourceTabId, tabId }) {
 
 /** A window that a page has opened, when the hub clicked. A page's word is taken for addresses of the web alone. @param {number} tabId @param {{url: string, inFront: boolean}} wanted */
 export async function openFor(tabId, { url, inFront }) {
-  if (/^https?:/i.test(url)) await firefox.tabs.create({ url, active: inFront, openerTabId: tabId }).catch(() => {});
+  if (!/^https?:/i.test(url) || settings.policy.noNewTabs || settings.policy.readOnly) return;
+  // Beside the tab that it comes from, and with the same logins.
+  const { windowId, cookieStoreId } = await firefox.tabs.get(tabId);
+  await firefox.tabs.create({ url, active: inFront, openerTabId: tabId, windowId, cookieStoreId }).catch(() => {});
 }
 
 /** @param {number} tabId */

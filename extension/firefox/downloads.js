@@ -3,6 +3,7 @@
 import { hears, emit } from './session.js';
 import { contextOf } from './names.js';
 import { firefox } from './api.js';
+import { isDriven } from './driven.js';
 
 /** What is under way, by its number. @type {Map<number, {context: string, navigation: string, url: string}>} */
 const running = new Map();
@@ -11,7 +12,8 @@ const running = new Map();
 export async function onCreated(item) {
   if (!hears('browsingContext.downloadWillBegin') && !hears('browsingContext.downloadEnd')) return;
   const tabId = await tabFor(item);
-  if (tabId === undefined) return;
+  // What the person fetches in other tabs is theirs.
+  if (tabId === undefined || !isDriven(tabId)) return;
   const context = contextOf(tabId);
   const navigation = crypto.randomUUID();
   running.set(item.id, { context, navigation, url: item.url });
@@ -25,7 +27,9 @@ async function tabFor({ referrer, incognito }) {
   const origin = URL.canParse(referrer) ? new URL(referrer).origin : undefined;
   const fits = (/** @type {any} */ { url }) => url === referrer || (origin !== undefined && URL.canParse(url) && new URL(url).origin === origin);
   const found = tabs.find((/** @type {any} */ { url }) => url === referrer) ?? tabs.filter(fits).sort((/** @type {any} */ one, /** @type {any} */ other) => other.lastAccessed - one.lastAccessed)[0];
-  return (found ?? tabs.find((/** @type {any} */ { active }) => active))?.id;
+  if (found) return found.id;
+  const { id: inFront } = await firefox.windows.getLastFocused();
+  return tabs.find((/** @type {any} */ { active, windowId }) => active && windowId === inFront)?.id;
 }
 
 /** @param {any} change */

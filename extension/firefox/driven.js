@@ -36,6 +36,8 @@ export function inherit(tabId, opener) {
 export function tell(now) {
   // Who is no longer in a tab has let go of it.
   for (const tabId of told) if (!now.has(tabId)) touched.delete(tabId);
+  // Nobody is left to work anywhere: neither in tabs that were only looked at, nor in those that were opened from them.
+  if (now.size === 0) touched.clear();
   told = now;
   void changed();
 }

@@ -42,9 +42,9 @@ let hooks = { log: false, prompts: '' };
 
 /**
  * What frames tell by themselves, and what is known of them elsewhere.
- * @type {{event: (link: Link, event: string, params: any) => void, mayEval: (tabId: number, frameId: number, url: string) => boolean, isDriven: (tabId: number) => boolean, isCalledOff: (tabId: number, number: number) => boolean}}
+ * @type {{event: (link: Link, event: string, params: any) => void, mayEval: (tabId: number, frameId: number, url: string) => boolean, isDriven: (tabId: number) => boolean, isCalledOff: (tabId: number, number: number) => boolean, gone: (link: Link) => void}}
  */
-let ears = { event: () => {}, mayEval: () => false, isDriven: () => false, isCalledOff: () => false };
+let ears = { event: () => {}, gone: () => {}, mayEval: () => false, isDriven: () => false, isCalledOff: () => false };
 /** @param {typeof ears} given */
 export function listen(given) {
   ears = given;
@@ -127,6 +127,7 @@ export function onConnect(port) {
   port.onDisconnect.addListener(() => {
     byKey.delete(key);
     drop(link);
+    ears.gone(link);
     if (frameId !== 0) look(tabId);
   });
   port.postMessage({ begin: { tabId, mayEval: ears.mayEval(tabId, frameId, url), hooks: hooksFor(tabId) } });

@@ -4,7 +4,7 @@ import { isOwn, OWN_REFUSED } from '../own.js';
 import { firefox, invalid, Refusal, unsupported } from './api.js';
 import { dropChildren, ensureFrame, frameAt, living, livingTab, moved } from './contexts.js';
 import { ask } from './links.js';
-import { contextOf, userContextOf } from './names.js';
+import { contextOf, placeOf, userContextOf } from './names.js';
 import { emit, hasSession } from './session.js';
 
 /** For a navigation that was asked for to begin: Firefox may find that there is nothing to do. */
@@ -179,6 +179,9 @@ const stepped = (name) => (/** @type {any} */ details) => {
 export const onReferenceFragmentUpdated = stepped('fragmentNavigated');
 export const onHistoryStateUpdated = stepped('historyUpdated');
 
+/** Who waits for a tab to come somewhere. @type {Map<(step: Step) => void, {tab: number, reject: () => void}>} */
+const following = new Map();
+
 /**
  * Does what leads somewhere, and waits for as much of it as is wanted.
  * @param {string} context
@@ -202,6 +205,7 @@ async function follow(context, wait, go) {
       else if (step.kind === 'moved' || step.kind === wait || (wait === 'none' && step.kind === 'started') || (wait === 'interactive' && step.kind === 'complete')) resolve(step);
     };
     waiting.add(listener);
+    following.set(listener, { tab: placeOf(context).tabId, reject: () => reject(new Refusal('no such frame', 'The tab was closed.')) });
   });
   try {
     const [, step] = await Promise.all([go(), enough]);
@@ -209,7 +213,13 @@ async function follow(context, wait, go) {
   } finally {
     enough.catch(() => {});
     waiting.delete(listener);
+    following.delete(listener);
   }
+}
+
+/** @param {number} tabId */
+export function onRemoved(tabId) {
+  for (const [listener, { tab, reject }] of following) if (tab === tabId && waiting.has(listener)) reject();
 }
 
 /** @param {unknown} error */

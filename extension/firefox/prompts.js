@@ -22,9 +22,12 @@ const open = new Map();
 /** Who waits for the next dialog of a tab. @type {Map<number, () => void>} */
 const awaited = new Map();
 
+/** Where agents may only look, dialogs are the person's. */
+const mayAnswer = () => !settings.policy.readOnly && !settings.policy.paused;
+
 /** The address that pages wait at; '' if nobody hears of dialogs: Firefox shows its own then. */
 export function address() {
-  return hears('browsingContext.userPromptOpened') && secret ? `${settings.hub}/${secret}` : '';
+  return hears('browsingContext.userPromptOpened') && secret && mayAnswer() ? `${settings.hub}/${secret}` : '';
 }
 
 /** The session or its subscriptions have changed. */
@@ -45,7 +48,13 @@ export function update() {
 
 /** Who worked in a tab has left it: what is still open there is the person's. */
 function leaveToPerson() {
-  for (const [tabId, { settle }] of [...open]) if (!isDriven(tabId)) settle({ isOwn: true });
+  for (const [tabId, { settle }] of [...open]) if (!isDriven(tabId) || !mayAnswer()) settle({ isOwn: true });
+}
+
+/** A document has gone, and its dialog with it. @param {import('./links.js').Link} link */
+export function onGone(link) {
+  const dialog = open.get(link.tabId);
+  if (dialog?.link === link) dialog.settle({ accepted: false, text: '' });
 }
 
 /** @param {any} details */
@@ -54,7 +63,7 @@ async function hold({ requestBody }) {
     const { key, type, message, defaultValue } = JSON.parse(new TextDecoder().decode(requestBody.raw[0].bytes));
     const link = await linkOf(key);
     if (!link) return { cancel: true };
-    if (!isDriven(link.tabId)) return reply({ isOwn: true });
+    if (!isDriven(link.tabId) || !mayAnswer()) return reply({ isOwn: true });
     return reply(await opened(link, type, message, defaultValue));
   } catch {
     return { cancel: true };

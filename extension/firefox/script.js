@@ -97,12 +97,16 @@ export const COMMANDS = {
   async 'script.addPreloadScript'({ functionDeclaration, arguments: locals = [], contexts, userContexts, sandbox }) {
     if (locals.length > 0) throw unsupported('A preload script of an extension takes no channels.');
     if (userContexts?.length > 0) throw unsupported('A preload script is for all containers.');
+    // It would stand beside our own scripts before they have closed the door behind them.
+    if (sandbox !== undefined) throw unsupported('A preload script of an extension runs in the page’s own world.');
+    // Private windows are nobody's, and Firefox cannot leave them out.
+    if (await firefox.extension.isAllowedIncognitoAccess()) throw unsupported('A preload script would run in private windows, too: the extension is allowed there.');
     // Firefox registers scripts for addresses, not for tabs.
     if (contexts?.length > 0) throw unsupported('A preload script of an extension is for all tabs.');
     const script = crypto.randomUUID();
     const options = {
       matches: ['<all_urls>'], allFrames: true, matchOriginAsFallback: true, runAt: 'document_start',
-      ...(sandbox === undefined && { world: 'MAIN' }), js: [{ code: `(${functionDeclaration}\n)();` }],
+      world: 'MAIN', js: [{ code: `(${functionDeclaration}\n)();` }],
     };
     /** @type {{options: any, handle?: any}} */
     const preload = { options };

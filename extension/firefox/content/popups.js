@@ -45,9 +45,11 @@
     // The person has just been here: Firefox lets it through by itself.
     if (navigator.userActivation?.isActive) return work();
     const own = page.open;
+    let isOver = false;
     const ours = waived(exportFunction((/** @type {any} */ url = '', /** @type {any} */ name = '_blank', /** @type {any} */ ...more) => {
       const address = String(url) === '' ? undefined : addressOf(String(url));
-      if (!address || !isNew(String(name))) return Reflect.apply(own, page, [url, name, ...more]);
+      // Who keeps it for later has what the page has always had.
+      if (isOver || !address || !isNew(String(name))) return Reflect.apply(own, page, [url, name, ...more]);
       open(address, true);
       return window_(address);
     }, page, { defineAs: 'open' }));
@@ -55,6 +57,7 @@
     try {
       return work();
     } finally {
+      isOver = true;
       for (const name of ['click', 'auxclick']) window.removeEventListener(name, /** @type {any} */ (onClick));
       if (waived(page.open) === ours) page.open = own;
     }

@@ -157,11 +157,7 @@ impl Shell {
     async fn flush(&mut self, relay: &Relay, read: &mpsc::Sender<Read>) -> Result<(), ()> {
         self.machine.tell_drivers();
         self.write_down();
-        for message in self.machine.to_extension.drain(..) {
-            tracing::trace!(message = %Text(&message), "to the extension");
-            // An error means that the extension has gone, which is noticed when nothing comes.
-            let _ = relay.outgoing.send(message).await;
-        }
+        self.tell_extension(relay).await;
         self.tell_hub().await?;
         for reading in self.machine.readings.drain(..) {
             let read = read.clone();
@@ -176,6 +172,14 @@ impl Shell {
             });
         }
         Ok(())
+    }
+
+    async fn tell_extension(&mut self, relay: &Relay) {
+        for message in self.machine.to_extension.drain(..) {
+            tracing::trace!(message = %Text(&message), "to the extension");
+            // An error means that the extension has gone, which is noticed when nothing comes.
+            let _ = relay.outgoing.send(message).await;
+        }
     }
 
     async fn tell_hub(&mut self) -> Result<(), ()> {
@@ -233,6 +237,19 @@ impl Shell {
         }
         self.machine.now = Instant::now();
         self.machine.resync();
+        // What waits is judged by where the tabs are now, and not by where they were.
+        while self.machine.is_resyncing() {
+            self.tell_hub().await.ok()?;
+            self.tell_extension(relay.as_ref()?).await;
+            tokio::select! {
+                frame = next_frame(&mut relay) => match frame {
+                    Some(frame) => self.take(&frame),
+                    None => return None,
+                },
+                () = self.messages.closed() => return None,
+                () = tokio::time::sleep_until(deadline) => return None,
+            }
+        }
         for command in held {
             self.command(&command);
         }

@@ -112,6 +112,13 @@ impl Acts {
         self.drivers.remove(tab);
     }
 
+    /// Somebody has left: what was only looked at is told by nothing else.
+    pub(super) fn tell_again(&mut self) {
+        if self.drivers.is_empty() {
+            "nothing".clone_into(&mut self.told);
+        }
+    }
+
     /// Nothing that was told is known any more on the other side.
     pub(super) fn forget_told(&mut self) {
         self.told.clear();

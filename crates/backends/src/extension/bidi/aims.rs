@@ -16,6 +16,10 @@ impl Aims {
         for name in ["url", "request"] {
             text(params, name)?;
         }
+        // The extension takes one of them, and it might be the one that was not looked at.
+        if !target["context"].is_null() && !target["realm"].is_null() {
+            return Err("`target` is to have a context or a realm".to_owned());
+        }
         let mut aims = Self::default();
         for (part, name) in [
             (params, "context"),

@@ -2,11 +2,12 @@
 
 use bowline_wire::bidi::{self, Refusal};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::contexts::{Described, named_in};
 use super::cookies;
 use super::machine::{Machine, PRIVATE, Pending, Then};
+use super::rules;
 
 impl Machine {
     pub(super) fn answered(&mut self, request: u64, result: Result<&str, Refusal>) {
@@ -33,7 +34,14 @@ impl Machine {
             }
             (Ok(result), Then::Preloaded) => {
                 let made: Value = serde_json::from_str(result).unwrap_or_default();
-                self.preloads.extend(made["script"].as_str().map(str::to_owned));
+                let script = made["script"].as_str().map(str::to_owned);
+                if self.policy.read_only || !rules::has_all_pages_open(&self.policy) {
+                    // The person has changed their mind meanwhile.
+                    let params = json!({ "script": script }).to_string();
+                    self.ask(None, "script.removePreloadScript", &params, Then::Answer);
+                } else {
+                    self.preloads.extend(script);
+                }
                 result.to_owned()
             }
             (Ok(result), Then::UserContexts) => {

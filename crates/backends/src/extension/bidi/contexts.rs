@@ -126,10 +126,10 @@ impl Contexts {
         }
     }
 
-    pub(super) fn of_realm(&self, realm: &str) -> Option<&str> {
-        let mut all = self.0.iter();
-        all.find(|(_, known)| known.realms.iter().any(|one| one == realm))
-            .map(|(context, _)| context.as_str())
+    /// The contexts that a realm is known of.
+    pub(super) fn of_realm(&self, realm: &str) -> Vec<String> {
+        let has_it = |known: &Known| known.realms.iter().any(|one| one == realm);
+        self.0.iter().filter(|(_, known)| has_it(known)).map(|(context, _)| context.clone()).collect()
     }
 
     /// Whether a context is there for clients: its tab is at their disposal, and no page on the way to it is closed to

@@ -49,3 +49,25 @@ fn without_port(authority: &str) -> &str {
         _ => authority,
     }
 }
+
+/// An event of a request to another site than the page's, without its cookies, unless all cookies are allowed: a page can be
+/// made to ask any site for something.
+pub(super) fn without_foreign(policy: &Policy, page: &str, url: &str, params: &str) -> String {
+    if policy.allow_cookies || host_of(page) == host_of(url) {
+        return params.to_owned();
+    }
+    let mut fields: Value = serde_json::from_str(params).unwrap_or_default();
+    let is_cookie = |header: &Value| {
+        let name = header["name"].as_str().unwrap_or_default().to_ascii_lowercase();
+        matches!(name.as_str(), "cookie" | "set-cookie")
+    };
+    if fields["request"].is_object() {
+        fields["request"]["cookies"] = Value::Array(Vec::new());
+    }
+    for part in ["request", "response"] {
+        if let Some(headers) = fields[part]["headers"].as_array_mut() {
+            headers.retain(|header| !is_cookie(header));
+        }
+    }
+    fields.to_string()
+}

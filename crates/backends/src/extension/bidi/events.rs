@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::contexts::Described;
+use super::cookies;
 use super::machine::{Machine, Then};
 use super::rules;
 use crate::extension::policy;
@@ -24,6 +25,7 @@ struct About {
     realm: Option<String>,
     source: Option<Source>,
     is_blocked: bool,
+    navigation: Option<String>,
     request: Option<RequestRef>,
 }
 
@@ -88,7 +90,10 @@ impl Machine {
     }
 
     fn event(&mut self, method: &str, params: &RawValue) {
-        let about: About = serde_json::from_str(params.get()).unwrap_or_default();
+        let about: About = match serde_json::from_str(params.get()) {
+            Ok(about) => about,
+            Err(error) => return tracing::warn!(%error, method, "an event that cannot be read; dropped"),
+        };
         let source = about.source.unwrap_or_default();
         let context = about.context.or(source.context);
         if let (Some(context), Some(realm)) = (&context, about.realm.or(source.realm)) {
@@ -123,15 +128,28 @@ impl Machine {
             // Of no page: a worker of the browser, or the browser itself.
             None => !method.starts_with("network.") || self.is_open_to_all(&request.url),
         };
-        if !is_heard {
+        let is_network = method.starts_with("network.");
+        // Also after a redirect: its id stays the same.
+        let is_closed = is_network && policy::refused_address(&self.policy, &request.url).is_some();
+        if is_closed {
+            self.heard_requests.0.remove(&request.request);
+        }
+        // A page that is closed to clients is told of before its tab has come to it.
+        if !is_heard || (is_closed && about.navigation.is_some()) {
             return if about.is_blocked {
                 self.let_go(method, &request.request)
             };
         }
-        if method.starts_with("network.") {
+        if !is_network {
+            return self.to_hub.push(Bytes::from(bidi::event(method, params.get())));
+        }
+        if !is_closed {
             self.heard(&request.request);
         }
-        self.to_hub.push(Bytes::from(bidi::event(method, params.get())));
+        let page = context.as_deref().and_then(|context| self.contexts.get(self.contexts.top(context)));
+        let page = page.map(|known| known.info.url.as_str()).unwrap_or_default();
+        let told = cookies::without_foreign(&self.policy, page, &request.url, params.get());
+        self.to_hub.push(Bytes::from(bidi::event(method, &told)));
     }
 
     /// Whether what happens outside of pages is open to clients.

@@ -105,12 +105,14 @@ impl Machine {
             tracing::warn!("a command that cannot be read; dropped");
             return;
         };
-        let fields: Value = serde_json::from_str(params.get()).unwrap_or_default();
-        let then = self.then(&method, &fields);
+        let read = serde_json::from_str::<Value>(params.get()).ok().filter(Value::is_object);
         let Some(asker) = asker else {
+            let fields = read.unwrap_or_default();
+            let then = self.then(&method, &fields);
             match &*method {
                 bidi::LEFT => {
                     self.acts.client_left(fields["client"].as_u64().unwrap_or_default());
+                    self.acts.tell_again();
                     return self.succeed(id, "{}");
                 }
                 // A hub that was here before may have left one.
@@ -119,7 +121,14 @@ impl Machine {
             }
             return self.ask(Some(id), &method, params.get(), then);
         };
-        let then = if method == "script.addPreloadScript" { Then::Preloaded } else { then };
+        // JavaScript reads what we may not, such as half a character: nobody would have looked at it.
+        let Some(fields) = read else {
+            return self.fail(id, &Refusal::new("invalid argument", "the parameters cannot be read"));
+        };
+        let then = match &*method {
+            "script.addPreloadScript" => Then::Preloaded,
+            method => self.then(method, &fields),
+        };
         let aims = match self.admit(&method, &fields) {
             Ok(aims) => aims,
             Err(refusal) => return self.fail(id, &refusal),
@@ -132,7 +141,8 @@ impl Machine {
         if method == "input.setFiles" {
             return self.readings.push(Reading::new(id, fields));
         }
-        self.ask(Some(id), &method, params.get(), then);
+        // What was looked at is what is sent.
+        self.ask(Some(id), &method, &fields.to_string(), then);
     }
 
     /// Files have been read, or not.
@@ -163,10 +173,11 @@ impl Machine {
     fn admit(&self, method: &str, params: &Value) -> Result<Aims, Refusal> {
         let mut aims = Aims::of(params).map_err(|message| Refusal::new("invalid argument", message))?;
         for realm in &aims.realms {
-            let Some(context) = self.contexts.of_realm(realm) else {
+            let known = self.contexts.of_realm(realm);
+            if known.is_empty() {
                 return Err(Refusal::new("no such frame", format!("Realm with id {realm} not found")));
-            };
-            aims.contexts.push(context.to_owned());
+            }
+            aims.contexts.extend(known);
         }
         if let Some(hidden) = aims.contexts.iter().find(|context| !self.is_shown(context)) {
             return Err(Refusal::new(
@@ -229,7 +240,11 @@ impl Machine {
         for change in changes {
             let (method, info) = match change {
                 Change::Came(info) => ("browsingContext.contextCreated", info),
-                Change::Went(info) => ("browsingContext.contextDestroyed", info),
+                Change::Went(info) => {
+                    // Nobody drives what is not there: its dialogs are the person's again.
+                    self.acts.tab_went(&info.context);
+                    ("browsingContext.contextDestroyed", info)
+                }
             };
             self.to_hub.push(Bytes::from(bidi::event(method, &json!(info).to_string())));
         }
@@ -238,6 +253,11 @@ impl Machine {
     /// The extension is here again, with the session of before.
     pub(super) fn resync(&mut self) {
         self.ask(None, "browsingContext.getTree", "{}", Then::Resync);
+    }
+
+    /// Whether the tabs of before may have gone elsewhere.
+    pub(super) fn is_resyncing(&self) -> bool {
+        self.pending.values().any(|pending| matches!(pending.then, Then::Resync))
     }
 
     /// The extension's connection has ended; what it was asked will not be answered.

@@ -503,3 +503,67 @@ fn a_popup_of_a_page_that_is_driven_is_an_agents() {
     stage.event("browsingContext.contextCreated", popup);
     assert_eq!(stage.heard(), [("contextCreated".to_owned(), "popup".to_owned())]);
 }
+
+#[test]
+fn parameters_that_cannot_be_read_are_not_sent() {
+    let mut stage = Stage::new(json!({"readOnly": true}));
+    for odd in [r#""\ud800""#, "1e999"] {
+        let command = format!(
+            r#"{{"id":9,"method":"script.evaluate","params":{{"expression":"x()","target":{{"context":"one"}},"odd":{odd}}},"bowline:client":{}}}"#,
+            guest()
+        );
+        stage.machine.command(&command);
+        stage.settle();
+        assert!(stage.asked.is_empty(), "{odd}");
+        assert_eq!(stage.told.pop().unwrap()["error"], "invalid argument", "{odd}");
+    }
+}
+
+#[test]
+fn a_realm_is_not_lent_to_another_page() {
+    let mut stage = Stage::new(json!({"deny": ["bank.test"]}));
+    let in_realm = |realm: &str| json!({"expression": "1", "target": {"realm": realm}});
+    stage.ask(Some(guest()), "script.evaluate", json!({"expression": "1", "target": {"context": "two"}}));
+    stage.reply(json!({"type": "success", "realm": "two:page", "result": {"type": "undefined"}}));
+    assert_eq!(stage.refusal("script.evaluate", in_realm("two:page")), None);
+    let both = json!({"expression": "1", "target": {"context": "one", "realm": "two:page"}});
+    assert!(stage.refusal("script.evaluate", both).is_some());
+    stage
+        .event("browsingContext.navigationCommitted", json!({"context": "two", "url": "https://bank.test/"}));
+    assert!(stage.refusal("script.evaluate", in_realm("two:page")).is_some());
+}
+
+#[test]
+fn pages_that_are_closed_are_not_told_by_their_requests() {
+    let mut stage = Stage::new(json!({"deny": ["bank.test"]}));
+    let request = |id: &str, url: &str, navigation: Value| {
+        json!({"context": "one", "navigation": navigation, "isBlocked": false, "request": {"request": id, "url": url,
+            "cookies": [{"name": "sid"}], "headers": [{"name": "Cookie", "value": {"type": "string", "value": "sid=1"}}]}})
+    };
+    let data = |id: &str| json!({"dataType": "response", "request": id});
+    stage.event("network.beforeRequestSent", request("1", "https://bank.test/", json!("n")));
+    assert!(stage.heard().is_empty());
+    assert!(stage.refusal("network.getData", data("1")).is_some());
+    stage.event("network.beforeRequestSent", request("2", "https://one.test/go", json!("n")));
+    assert_eq!(stage.refusal("network.getData", data("2")), None);
+    stage.event("network.beforeRequestSent", request("2", "https://bank.test/redirected", json!("n")));
+    assert!(stage.refusal("network.getData", data("2")).is_some(), "a redirect has led there");
+    stage.told.clear();
+    stage.event("network.beforeRequestSent", request("3", "https://one.test/own", Value::Null));
+    assert!(stage.told.pop().unwrap().to_string().contains("sid=1"), "a page's own");
+    stage.event("network.beforeRequestSent", request("4", "https://foreign.test/", Value::Null));
+    let foreign = stage.told.pop().unwrap().to_string();
+    assert!(foreign.contains("foreign.test") && !foreign.contains("sid"), "{foreign}");
+}
+
+#[test]
+fn a_tab_that_is_hidden_is_driven_by_nobody() {
+    let mut stage = Stage::new(json!({}));
+    stage.ask(Some(guest()), "input.performActions", json!({"context": "one", "actions": []}));
+    stage.machine.tell_drivers();
+    stage.asked.clear();
+    stage.tell("policy", json!({"deny": ["one.test"]}));
+    stage.machine.tell_drivers();
+    let told = stage.machine.to_extension.pop().map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert_eq!(told.as_deref(), Some(r#"{"method":"drivers","params":{"tabs":[]}}"#));
+}
