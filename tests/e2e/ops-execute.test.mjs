@@ -244,7 +244,8 @@ test('a dialog in the code\'s page is dismissed as Playwright does, and other ag
     page.once('dialog', (dialog) => dialog.accept());
     await page.click('button');
     return page.title()`), 'true');
-  // While the other one's code runs, and is connected to all tabs.
+  // While the other one's code runs, and is connected to all tabs; in the moment in which it connects, Playwright would dismiss the dialog.
+  await two.execute('1');
   const waiting = two.execute('await page.waitForTimeout(1500)');
   const open = one.value(`
     const asked = page.waitForEvent('dialog');

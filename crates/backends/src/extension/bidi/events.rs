@@ -134,8 +134,17 @@ impl Machine {
         if is_closed {
             self.heard_requests.0.remove(&request.request);
         }
-        // A page that is closed to clients is told of before its tab has come to it.
-        if !is_heard || (is_closed && about.navigation.is_some()) {
+        if !is_heard {
+            return if about.is_blocked {
+                self.let_go(method, &request.request)
+            };
+        }
+        // A tab of clients is on its way to a page that is closed to them.
+        if is_closed && about.navigation.is_some() {
+            if about.is_blocked && method == "network.beforeRequestSent" {
+                let params = json!({"request": request.request}).to_string();
+                return self.ask(None, "network.failRequest", &params, Then::Answer);
+            }
             return if about.is_blocked {
                 self.let_go(method, &request.request)
             };

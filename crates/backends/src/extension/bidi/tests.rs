@@ -544,6 +544,10 @@ fn pages_that_are_closed_are_not_told_by_their_requests() {
     stage.event("network.beforeRequestSent", request("1", "https://bank.test/", json!("n")));
     assert!(stage.heard().is_empty());
     assert!(stage.refusal("network.getData", data("1")).is_some());
+    let mut held = request("1", "https://bank.test/", json!("n"));
+    held["isBlocked"] = json!(true);
+    stage.event("network.beforeRequestSent", held);
+    assert_eq!(stage.asked.pop().map(|(_, method, _)| method).as_deref(), Some("network.failRequest"));
     stage.event("network.beforeRequestSent", request("2", "https://one.test/go", json!("n")));
     assert_eq!(stage.refusal("network.getData", data("2")), None);
     stage.event("network.beforeRequestSent", request("2", "https://bank.test/redirected", json!("n")));
