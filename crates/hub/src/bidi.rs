@@ -261,7 +261,8 @@ impl Client {
         if text.len() > shared.max_outgoing {
             let refusal =
                 Refusal::new("invalid argument", format!("a message of {} bytes is too large", text.len()));
-            return self.outbox.push(Bytes::from(bowline_wire::bidi::failure(None, &refusal)));
+            let id = bowline_wire::bidi::Command::parse(message).ok().map(|command| command.id);
+            return self.outbox.push(Bytes::from(bowline_wire::bidi::failure(id, &refusal)));
         }
         let room = shared.upstream.reserve(text.len()).await;
         self.take(message, Some(room));

@@ -256,12 +256,21 @@ fn marked(client: ClientId, params: &str) -> Option<String> {
         return None;
     }
     let mut value: Value = serde_json::from_str(params).ok()?;
-    for argument in value["arguments"].as_array_mut()? {
-        if argument["type"] == json!("channel")
-            && let Some(channel) = argument["value"]["channel"].as_str()
-        {
-            argument["value"]["channel"] = json!(format!("{}/{channel}", client.0));
-        }
-    }
+    mark(client, value.get_mut("arguments")?);
     Some(value.to_string())
+}
+
+/// However deep in lists and objects they are.
+fn mark(client: ClientId, value: &mut Value) {
+    if value["type"] == json!("channel")
+        && let Some(channel) = value["value"]["channel"].as_str()
+    {
+        value["value"]["channel"] = json!(format!("{}/{channel}", client.0));
+        return;
+    }
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| mark(client, item)),
+        Value::Object(members) => members.values_mut().for_each(|member| mark(client, member)),
+        _ => {}
+    }
 }

@@ -294,3 +294,87 @@ fn a_browser_is_not_told_who_asks() {
     assert!(matches!(out.as_slice(), [Out::Browser(text)] if !text.contains("bowline")), "{out:?}");
     assert!(table.leave(client).is_empty());
 }
+
+#[test]
+fn channels_deep_in_arguments_are_told_apart_too() {
+    let mut stage = Stage::new();
+    let one = stage.one;
+    let channel = json!({"type": "channel", "value": {"channel": "2/c"}});
+    let arguments = json!([{"type": "array", "value": [{"type": "object", "value": [["k", channel]]}]}]);
+    let sent = to_browser(&stage.say(one, 2, "script.callFunction", json!({"arguments": arguments})));
+    assert!(sent[0].to_string().contains(&format!("{}/2/c", one.0)), "{}", sent[0]);
+}
+
+#[test]
+fn what_the_browser_does_not_take_may_be_said_again() {
+    let mut stage = Stage::new();
+    let one = stage.one;
+    stage.ask(
+        one,
+        "network.addIntercept",
+        json!({"phases": ["beforeRequestSent"]}),
+        json!({"intercept": "i1"}),
+    );
+    stage.subscribe(one, json!({"events": ["network"]}), "s1");
+    let held = json!({"context": "tab", "isBlocked": true, "intercepts": ["i1"], "request": {"request": "r1", "url": "u"}});
+    stage.event("network.beforeRequestSent", held.clone());
+    let sent = to_browser(&stage.say(
+        one,
+        2,
+        "network.continueRequest",
+        json!({"request": "r1", "url": "nonsense"}),
+    ));
+    let refusal = Refusal::new("invalid argument", "no address");
+    let out = stage.table.message(&bidi::failure(sent[0]["id"].as_u64(), &refusal));
+    assert_eq!(heard(&out, one)[0]["error"], "invalid argument");
+    let sent = to_browser(&stage.say(one, 3, "network.continueRequest", json!({"request": "r1"})));
+    assert_eq!(sent[0]["params"], json!({"request": "r1"}));
+    stage.table.leave(one);
+    let out = to_browser(&stage.table.message(&bidi::failure(sent[0]["id"].as_u64(), &refusal)));
+    assert_eq!(out[0]["method"], "network.continueRequest", "without its client it goes on as it is");
+}
+
+#[test]
+fn where_the_recorder_holds_requests_their_address_stays() {
+    let mut stage = Stage::new();
+    let one = stage.one;
+    let own = stage.table.join(Who::Own);
+    let intercept = json!({"phases": ["beforeRequestSent"]});
+    stage.ask(own, "network.addIntercept", intercept.clone(), json!({"intercept": "i0"}));
+    stage.ask(one, "network.addIntercept", intercept, json!({"intercept": "i1"}));
+    stage.subscribe(own, json!({"events": ["network"]}), "s0");
+    stage.subscribe(one, json!({"events": ["network"]}), "s1");
+    let held = json!({"context": "tab", "isBlocked": true, "intercepts": ["i0", "i1"], "request": {"request": "r1", "url": "u"}});
+    stage.event("network.beforeRequestSent", held);
+    let changed = json!({"request": "r1", "url": "https://elsewhere.test/"});
+    for client in [one, own] {
+        stage.say(client, 7, "network.continueRequest", json!({"request": "r1"}));
+        let refused = stage.say(one, 8, "network.continueRequest", changed.clone());
+        assert_eq!(heard(&refused, one)[0]["error"], "unsupported operation");
+    }
+}
+
+#[test]
+fn nothing_is_seen_of_another_clients_user_context() {
+    let mut stage = Stage::new();
+    let (one, two) = (stage.one, stage.two);
+    stage.ask(one, "browser.createUserContext", json!({}), json!({"userContext": "jar"}));
+    let tab = json!({"context": "theirs", "userContext": "jar", "parent": null, "url": "u"});
+    stage.event(CONTEXT_CREATED, tab);
+    for params in [
+        json!({"partition": {"type": "context", "context": "theirs"}}),
+        json!({"partition": {"type": "storageKey", "userContext": "jar"}}),
+        json!({"context": "theirs", "contexts": 7}),
+    ] {
+        assert!(!heard(&stage.say(two, 2, "storage.getCookies", params), two).is_empty());
+    }
+    let sent = to_browser(&stage.say(two, 3, "script.getRealms", json!({})));
+    let realms = json!({"realms": [{"realm": "a", "context": "theirs"}, {"realm": "b", "context": "tab"}]});
+    let answer = bidi::success(sent[0]["id"].as_u64().unwrap(), &realms.to_string());
+    let out = stage.table.message(&answer);
+    assert_eq!(heard(&out, two)[0]["result"]["realms"], json!([{"realm": "b", "context": "tab"}]));
+    let sent = to_browser(&stage.table.leave(one));
+    let tree = stage.say(two, 4, "browsingContext.activate", json!({"context": "theirs"}));
+    assert_eq!(heard(&tree, two)[0]["error"], "no such frame", "it is being removed");
+    assert!(sent.iter().any(|sent| sent["method"] == "browser.removeUserContext"));
+}
