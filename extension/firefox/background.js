@@ -58,6 +58,7 @@ links.listen({
   isCalledOff: input.isCalledOff,
   gone: prompts.onGone,
   event(link, event, params) {
+    if (event === 'waits') return prompts.onWaits(link, params);
     if (!drivenTabs.isDriven(link.tabId)) return;
     if (event === 'log') log.onEntry(link, params);
     else if (event === 'message') script.onMessage(link, params);

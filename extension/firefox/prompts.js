@@ -19,8 +19,36 @@ let listening = false;
 
 /** Open dialogs by tabs. @type {Map<number, {link: import('./links.js').Link, settle: (answer: Answer) => void}>} */
 const open = new Map();
-/** Who waits for the next dialog of a tab. @type {Map<number, () => void>} */
-const awaited = new Map();
+/** Documents that wait in a dialog, or are about to. @type {Set<import('./links.js').Link>} */
+const waits = new Set();
+/** Who is to know when that changes, or a dialog opens. @type {Set<() => void>} */
+const watchers = new Set();
+/** For a page to go on; one that is busy for longer has gone on, too. */
+const PATIENCE = 2_000;
+
+const wake = () => { for (const look of [...watchers]) look(); };
+
+/** A document has come to a dialog, or out of it. @param {import('./links.js').Link} link @param {{isWaiting: boolean}} told */
+export function onWaits(link, { isWaiting }) {
+  if (isWaiting) waits.add(link);
+  else waits.delete(link);
+  wake();
+}
+
+/** @param {() => boolean} holds */
+async function until(holds) {
+  if (holds()) return;
+  await new Promise((resolve) => {
+    const done = () => {
+      watchers.delete(look);
+      clearTimeout(late);
+      resolve(undefined);
+    };
+    const look = () => { if (holds()) done(); };
+    const late = setTimeout(done, PATIENCE);
+    watchers.add(look);
+  });
+}
 
 /** Where agents may only look, dialogs are the person's. */
 const mayAnswer = () => !settings.policy.readOnly && !settings.policy.paused;
@@ -53,8 +81,10 @@ function leaveToPerson() {
 
 /** A document has gone, and its dialog with it. @param {import('./links.js').Link} link */
 export function onGone(link) {
+  waits.delete(link);
   const dialog = open.get(link.tabId);
   if (dialog?.link === link) dialog.settle({ accepted: false, text: '' });
+  wake();
 }
 
 /** @param {any} details */
@@ -87,16 +117,16 @@ function opened(link, type, message, defaultValue) {
     };
     open.set(tabId, { link, settle });
     emit('browsingContext.userPromptOpened', context, () => ({ context, handler: 'ignore', message, type, ...(type === 'prompt' && { defaultValue }) }));
-    awaited.get(tabId)?.();
+    wake();
   });
 }
 
-/** The page has gone on: to its next dialog, or to where it hears us. @param {import('./links.js').Link} link */
-function goneOn(link) {
-  const next = new Promise((resolve) => awaited.set(link.tabId, () => resolve(undefined)));
-  // Twice: it may hear us while it waits in the next dialog, of which we are just being told.
-  const idle = turn(link).then(() => turn(link));
-  return Promise.race([next, idle]).finally(() => awaited.delete(link.tabId));
+/** The page has gone on: to its next dialog, which is open, or to where it hears us. @param {import('./links.js').Link} link */
+async function goneOn(link) {
+  await until(() => !waits.has(link) || open.has(link.tabId));
+  // What it says comes in order: if it hears us in another dialog, it has told of that before.
+  await Promise.race([turn(link), until(() => open.has(link.tabId))]);
+  if (waits.has(link)) await until(() => open.has(link.tabId));
 }
 
 /** @param {number} tabId */
@@ -110,9 +140,8 @@ export const COMMANDS = {
     const { tabId } = living(context);
     const dialog = open.get(tabId);
     if (!dialog) throw new Refusal('no such alert', 'No dialog is open.');
-    const gone = goneOn(dialog.link);
     dialog.settle({ accepted: accept, text: userText });
     // Whoever asks at once whether there is another one is not to be too early.
-    await gone;
+    await goneOn(dialog.link);
   },
 };

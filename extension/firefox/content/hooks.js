@@ -146,6 +146,8 @@
     const [message = '', defaultValue = ''] = values;
     const asked = { key: parts.key, type, message: String(message), defaultValue: String(defaultValue) };
     let answer;
+    // Told by the port, too, whose messages come in order: so it is known whether another one follows at once.
+    parts.tell('waits', { isWaiting: true });
     try {
       const request = new Request();
       request.open('POST', now.prompts, false);
@@ -154,6 +156,7 @@
     } catch {
       answer = { isOwn: true };
     }
+    parts.tell('waits', { isWaiting: false });
     if (answer.isOwn) return Reflect.apply(own, page, values);
     if (type === 'alert') return undefined;
     return type === 'confirm' ? answer.accepted : answer.accepted ? answer.text : null;
